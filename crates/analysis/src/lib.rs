@@ -1,0 +1,28 @@
+//! What it means: analyses over a stream of events, one file each. An analysis prints nothing and
+//! knows no file format; what it finds is data (event numbers and ids).
+
+use std::ops::ControlFlow;
+
+use paceline_trace::{Batch, EventNo, ThreadId};
+
+/// A streaming analysis. Events come in trace order, numbered without gaps; the trace is
+/// well-formed (`paceline_trace::validate` has seen to it).
+pub trait Analysis: Send {
+    /// Takes the next events. Breaks when nothing that follows can change the result.
+    fn events(&mut self, batch: &Batch) -> ControlFlow<()>;
+
+    /// The trace is over: closes what is still open. Called once, after the last batch.
+    fn finish(&mut self);
+}
+
+/// A cycle between transactions, as an engine reports it: where it closed and which running
+/// transaction the last edge entered. The story behind it is told by a second pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cycle {
+    /// The event whose edge closed the cycle.
+    pub event: EventNo,
+    /// The thread of that event.
+    pub thread: ThreadId,
+    /// The `begin` event of the transaction that the edge entered.
+    pub begin: EventNo,
+}

@@ -1,0 +1,184 @@
+//! The one event model. What an operation means is in `docs/semantics.md`; what each analysis
+//! makes of it is decided by an exhaustive `match` there.
+
+use crate::ids::{BarrierId, LabelId, LockId, SemaphoreId, Site, ThreadId, VarId};
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $variant:ident $(($target:ty))? = $name:literal,)*) => {
+        /// One operation of a thread.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Op {
+            $($(#[$doc])* $variant $(($target))?,)*
+        }
+
+        /// An operation without its target.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Kind {
+            /// Every kind, in the order of declaration; `kind as usize` indexes it.
+            pub const ALL: &[Kind] = &[$(Kind::$variant,)*];
+
+            /// The name used in STD traces and in reports.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$variant => $name,)*
+                }
+            }
+        }
+
+        impl Op {
+            /// The operation without its target.
+            #[inline]
+            pub fn kind(self) -> Kind {
+                match self {
+                    $(operations!(@pattern $variant $(($target))?) => Kind::$variant,)*
+                }
+            }
+        }
+    };
+    (@pattern $variant:ident ($target:ty)) => { Op::$variant(_) };
+    (@pattern $variant:ident) => { Op::$variant };
+}
+
+operations! {
+    /// Plain read of a variable.
+    Read(VarId) = "r",
+    /// Plain write of a variable.
+    Write(VarId) = "w",
+    /// Outermost exclusive acquire of a lock.
+    Acquire(LockId) = "acq",
+    /// Outermost exclusive release of a lock.
+    Release(LockId) = "rel",
+    /// Shared (reader) acquire of a lock.
+    AcquireShared(LockId) = "racq",
+    /// Shared (reader) release of a lock.
+    ReleaseShared(LockId) = "rrel",
+    /// Start of another thread.
+    Fork(ThreadId) = "fork",
+    /// Wait for the end of another thread.
+    Join(ThreadId) = "join",
+    /// Entry of a block declared atomic or deterministic.
+    Begin(LabelId) = "begin",
+    /// Exit of such a block.
+    End(LabelId) = "end",
+    /// Documented interference point.
+    Yield = "yield",
+    /// First half of a wait: the lock is given up.
+    PreWait(LockId) = "prewait",
+    /// Second half of a wait: the lock is held again.
+    PostWait(LockId) = "postwait",
+    /// Wakes a waiting thread.
+    Notify(LockId) = "notify",
+    /// Volatile or atomic load.
+    AtomicRead(VarId) = "ar",
+    /// Volatile or atomic store.
+    AtomicWrite(VarId) = "aw",
+    /// Atomic read-modify-write.
+    AtomicUpdate(VarId) = "arw",
+    /// V of a semaphore, send on a channel.
+    Post(SemaphoreId) = "post",
+    /// P of a semaphore, receive from a channel.
+    Take(SemaphoreId) = "take",
+    /// Arrival at a barrier.
+    BarrierEnter(BarrierId) = "enter",
+    /// Departure from a barrier.
+    BarrierExit(BarrierId) = "exit",
+}
+
+/// One step of the observed program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Event {
+    /// Who did it.
+    pub thread: ThreadId,
+    /// What was done, and to what.
+    pub op: Op,
+    /// Where in the source.
+    pub site: Site,
+}
+
+/// Four events to a cache line: batches of them are what the whole program moves around.
+const _: () = assert!(size_of::<Event>() == 16);
+
+/// The position of an event in its trace, from 1.
+pub type EventNo = u64;
+
+impl Op {
+    /// The lock that the operation is about, if it is about one.
+    pub fn lock(self) -> Option<LockId> {
+        match self {
+            Op::Acquire(l)
+            | Op::Release(l)
+            | Op::AcquireShared(l)
+            | Op::ReleaseShared(l)
+            | Op::PreWait(l)
+            | Op::PostWait(l)
+            | Op::Notify(l) => Some(l),
+            Op::Read(_)
+            | Op::Write(_)
+            | Op::Fork(_)
+            | Op::Join(_)
+            | Op::Begin(_)
+            | Op::End(_)
+            | Op::Yield
+            | Op::AtomicRead(_)
+            | Op::AtomicWrite(_)
+            | Op::AtomicUpdate(_)
+            | Op::Post(_)
+            | Op::Take(_)
+            | Op::BarrierEnter(_)
+            | Op::BarrierExit(_) => None,
+        }
+    }
+
+    /// The variable that the operation accesses, if it accesses one.
+    pub fn variable(self) -> Option<VarId> {
+        match self {
+            Op::Read(x)
+            | Op::Write(x)
+            | Op::AtomicRead(x)
+            | Op::AtomicWrite(x)
+            | Op::AtomicUpdate(x) => Some(x),
+            Op::Acquire(_)
+            | Op::Release(_)
+            | Op::AcquireShared(_)
+            | Op::ReleaseShared(_)
+            | Op::Fork(_)
+            | Op::Join(_)
+            | Op::Begin(_)
+            | Op::End(_)
+            | Op::Yield
+            | Op::PreWait(_)
+            | Op::PostWait(_)
+            | Op::Notify(_)
+            | Op::Post(_)
+            | Op::Take(_)
+            | Op::BarrierEnter(_)
+            | Op::BarrierExit(_) => None,
+        }
+    }
+}
+
+impl Kind {
+    /// The kind with this STD name.
+    pub fn from_name(name: &[u8]) -> Option<Kind> {
+        Kind::ALL.iter().copied().find(|k| k.name().as_bytes() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_numbered_in_order_and_found_by_name() {
+        for (i, &kind) in Kind::ALL.iter().enumerate() {
+            assert_eq!(kind as usize, i);
+            assert_eq!(Kind::from_name(kind.name().as_bytes()), Some(kind));
+        }
+        assert_eq!(Kind::from_name(b"read"), None);
+    }
+}

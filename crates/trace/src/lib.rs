@@ -1,0 +1,32 @@
+//! What happened: the events of an observed program, their names, the formats they are kept in,
+//! and the rules that a trace must obey.
+//!
+//! This crate also runs inside other people's processes (the recorders), so it depends on little;
+//! reading files is behind the feature `files`.
+
+mod error;
+mod event;
+#[cfg(feature = "files")]
+pub mod format;
+mod ids;
+#[cfg(feature = "files")]
+pub mod input;
+#[cfg(feature = "files")]
+mod lines;
+#[cfg(feature = "files")]
+mod notation;
+pub mod pipeline;
+mod source;
+mod symbols;
+#[cfg(feature = "files")]
+pub mod validate;
+
+pub use error::{Error, ErrorKind, Place, Rule, show_bytes};
+pub use event::{Event, EventNo, Kind, Op};
+pub use ids::{
+    BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,
+};
+#[cfg(feature = "files")]
+pub use notation::Trace;
+pub use source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
+pub use symbols::{Interner, Key, SiteInfo, Symbols};

@@ -1,0 +1,69 @@
+//! Traces in one line, for tests and for minimal examples:
+//! `1:begin(m) 1:r(x) 2:w(x) 1:w(x) 1:end(m)`. The event's position serves as its location.
+
+use std::fmt::Write as _;
+
+use crate::error::Error;
+use crate::event::Event;
+use crate::format::std::{StdReader, show_op};
+use crate::source::{Batch, Source};
+use crate::symbols::Symbols;
+
+/// A whole trace in memory.
+#[derive(Clone, Default, Debug)]
+pub struct Trace {
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// Their names.
+    pub symbols: Symbols,
+}
+
+impl Trace {
+    /// Reads the one-line notation.
+    pub fn parse(line: &str) -> Result<Trace, Error> {
+        let mut text = String::new();
+        for (i, word) in line.split_whitespace().enumerate() {
+            let at = i + 1;
+            let (thread, op) = word
+                .split_once(':')
+                .ok_or_else(|| Error::parse(at as u64, format!("no THREAD:OP: `{word}`")))?;
+            let _ = writeln!(text, "{thread}|{op}|{at}");
+        }
+        Trace::collect(&mut StdReader::new(Box::new(std::io::Cursor::new(text)), false))
+    }
+
+    /// Reads a source to its end.
+    pub fn collect(source: &mut impl Source) -> Result<Trace, Error> {
+        let mut trace = Trace::default();
+        let mut batch = Batch::default();
+        loop {
+            source.read(&mut batch)?;
+            if batch.events.is_empty() {
+                trace.symbols = source.symbols().clone();
+                return Ok(trace);
+            }
+            trace.events.extend_from_slice(&batch.events);
+        }
+    }
+
+    /// The whole trace as one batch.
+    pub fn batch(&self) -> Batch {
+        Batch {
+            first: 1,
+            events: self.events.clone(),
+            counts: self.symbols.counts(),
+            lines: crate::source::Lines::None,
+        }
+    }
+
+    /// The trace in the one-line notation.
+    pub fn to_line(&self) -> String {
+        let words: Vec<String> = self.events.iter().map(|e| self.word(e)).collect();
+        words.join(" ")
+    }
+
+    fn word(&self, event: &Event) -> String {
+        let thread = String::from_utf8_lossy(self.symbols.threads.name(event.thread.0));
+        format!("{thread}:{}", show_op(event, &self.symbols))
+    }
+}

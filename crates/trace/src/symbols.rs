@@ -1,0 +1,381 @@
+//! Names. The [`Interner`] turns a name into a dense number with one probe into one table: names
+//! of up to fifteen bytes are compared inside the table itself, without a look at the text.
+
+use crate::ids::{
+    BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,
+};
+
+/// How many bytes of a name fit into its key.
+const INLINE: usize = 15;
+
+/// A name reduced to sixteen bytes: itself and its length when short, a digest when long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key {
+    low: u64,
+    high: u64,
+}
+
+impl Key {
+    /// The key of a name.
+    #[inline]
+    pub fn new(name: &[u8]) -> Key {
+        if name.len() > INLINE {
+            return Key::digest(name);
+        }
+        let mut bytes = [0; 16];
+        bytes[..name.len()].copy_from_slice(name);
+        Key::short(u128::from_le_bytes(bytes), name.len())
+    }
+
+    /// The key of the name that starts at `at`. Reading sixteen bytes at once is what makes this
+    /// fast; near the end of `text` it falls back to copying.
+    #[inline(always)]
+    pub fn at(text: &[u8], at: usize, len: usize) -> Key {
+        match text.get(at..at + 16) {
+            Some(window) if len <= INLINE => {
+                let mut bytes = [0; 16];
+                bytes.copy_from_slice(window);
+                let mask = (1u128 << (8 * len)) - 1;
+                Key::short(u128::from_le_bytes(bytes) & mask, len)
+            }
+            _ => Key::new(&text[at..at + len]),
+        }
+    }
+
+    #[inline(always)]
+    fn short(text: u128, len: usize) -> Key {
+        Key { low: text as u64, high: (text >> 64) as u64 | (len as u64) << 56 }
+    }
+
+    /// The top byte 0xff marks a digest: equal digests still have to compare their texts.
+    #[cold]
+    fn digest(name: &[u8]) -> Key {
+        let mut low = name.len() as u64;
+        let mut high = 0x9e37_79b9_7f4a_7c15;
+        for chunk in name.chunks(8) {
+            let mut bytes = [0; 8];
+            bytes[..chunk.len()].copy_from_slice(chunk);
+            low = mix(low ^ u64::from_le_bytes(bytes), 0xd134_2543_de82_ef95);
+            high = mix(high, low | 1);
+        }
+        Key { low, high: high | 0xff << 56 }
+    }
+
+    #[inline(always)]
+    fn is_digest(self) -> bool {
+        self.high >> 56 == 0xff
+    }
+
+    /// Where in a table the search for this key starts.
+    #[inline(always)]
+    pub fn hash(self) -> u64 {
+        mix(self.low ^ 0x9e37_79b9_7f4a_7c15, self.high ^ 0xd134_2543_de82_ef95)
+    }
+}
+
+/// Both halves of the full product, folded.
+#[inline(always)]
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: Key,
+    id: u32,
+}
+
+const FREE: u32 = u32::MAX;
+
+/// Names, numbered in the order of their first appearance.
+#[derive(Clone)]
+pub struct Interner {
+    slots: Vec<Slot>,
+    /// The end of each name in `text`; a name starts where the one before ends.
+    ends: Vec<u64>,
+    text: Vec<u8>,
+}
+
+impl Default for Interner {
+    fn default() -> Self {
+        Interner { slots: vec![EMPTY; 16], ends: Vec::new(), text: Vec::new() }
+    }
+}
+
+impl std::fmt::Debug for Interner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Interner({} names)", self.len())
+    }
+}
+
+const EMPTY: Slot = Slot { key: Key { low: 0, high: 0 }, id: FREE };
+
+impl Interner {
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The name with this number.
+    ///
+    /// # Panics
+    /// If there is no such number.
+    pub fn name(&self, id: u32) -> &[u8] {
+        let i = id as usize;
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.text[start as usize..self.ends[i] as usize]
+    }
+
+    /// The number of a name that is known already.
+    pub fn get(&self, name: &[u8]) -> Option<u32> {
+        self.find(Key::new(name), name).ok()
+    }
+
+    /// The number of `name`, whether it was known or not.
+    pub fn intern(&mut self, name: &[u8]) -> u32 {
+        let key = Key::new(name);
+        match self.find(key, name) {
+            Ok(id) => id,
+            Err(_) => self.insert(key, name),
+        }
+    }
+
+    /// Asks the processor for the part of the table where this key would be, without waiting
+    /// for it: batches of look-ups overlap their cache misses.
+    #[inline(always)]
+    pub fn warm(&self, key: Key) -> u32 {
+        self.slots[self.start(key)].id
+    }
+
+    /// The number of the name with this key, or where in the table it belongs.
+    #[inline(always)]
+    pub fn find(&self, key: Key, name: &[u8]) -> Result<u32, usize> {
+        let mut at = self.start(key);
+        loop {
+            let slot = &self.slots[at];
+            if slot.id == FREE {
+                return Err(at);
+            }
+            if slot.key == key && (!key.is_digest() || self.name(slot.id) == name) {
+                return Ok(slot.id);
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    /// Adds a name that [`Interner::find`] did not find.
+    ///
+    /// # Panics
+    /// If there are 2^32 - 2 names already.
+    #[cold]
+    pub fn insert(&mut self, key: Key, name: &[u8]) -> u32 {
+        // Two thirds full at most: probes stay short, and two million names stay under 200 MB.
+        if (self.len() + 1) * 3 > self.slots.len() * 2 {
+            self.grow();
+        }
+        let id = u32::try_from(self.len()).ok().filter(|&id| id < FREE - 1);
+        let id = id.expect("fewer than four billion names");
+        self.text.extend_from_slice(name);
+        self.ends.push(self.text.len() as u64);
+        self.place(Slot { key, id });
+        id
+    }
+
+    #[inline(always)]
+    fn start(&self, key: Key) -> usize {
+        (key.hash() as usize) & (self.slots.len() - 1)
+    }
+
+    fn place(&mut self, slot: Slot) {
+        let mut at = self.start(slot.key);
+        while self.slots[at].id != FREE {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        self.slots[at] = slot;
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![EMPTY; self.slots.len() * 2];
+        let old = std::mem::replace(&mut self.slots, larger);
+        for slot in old.into_iter().filter(|s| s.id != FREE) {
+            self.place(slot);
+        }
+    }
+}
+
+/// A source location.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SiteInfo {
+    /// The source file.
+    pub file: TextId,
+    /// The method or function.
+    pub method: TextId,
+    /// The line, from 1; 0 when unknown.
+    pub line: u32,
+    /// The position within the line or the method, when the trace gives one; otherwise 0.
+    pub column: u32,
+}
+
+/// All names of one trace.
+#[derive(Clone, Default, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Symbols {
+    pub threads: Interner,
+    pub vars: Interner,
+    pub locks: Interner,
+    pub semaphores: Interner,
+    pub barriers: Interner,
+    pub labels: Interner,
+    pub texts: Interner,
+    sites: Vec<SiteInfo>,
+    site_index: std::collections::HashMap<SiteInfo, u32>,
+}
+
+impl Symbols {
+    /// How many ids of each name space are in use.
+    pub fn counts(&self) -> IdCounts {
+        IdCounts {
+            threads: self.threads.len(),
+            vars: self.vars.len(),
+            locks: self.locks.len(),
+            semaphores: self.semaphores.len(),
+            barriers: self.barriers.len(),
+            labels: self.labels.len(),
+        }
+    }
+
+    /// The thread with this name, new or not.
+    pub fn thread(&mut self, name: &[u8]) -> ThreadId {
+        ThreadId(self.threads.intern(name))
+    }
+
+    /// The variable with this name, new or not.
+    pub fn var(&mut self, name: &[u8]) -> VarId {
+        VarId(self.vars.intern(name))
+    }
+
+    /// The lock with this name, new or not.
+    pub fn lock(&mut self, name: &[u8]) -> LockId {
+        LockId(self.locks.intern(name))
+    }
+
+    /// The semaphore with this name, new or not.
+    pub fn semaphore(&mut self, name: &[u8]) -> SemaphoreId {
+        SemaphoreId(self.semaphores.intern(name))
+    }
+
+    /// The barrier with this name, new or not.
+    pub fn barrier(&mut self, name: &[u8]) -> BarrierId {
+        BarrierId(self.barriers.intern(name))
+    }
+
+    /// The label with this name, new or not.
+    pub fn label(&mut self, name: &[u8]) -> LabelId {
+        LabelId(self.labels.intern(name))
+    }
+
+    /// A file or method name for a [`SiteInfo`].
+    pub fn text(&mut self, text: &[u8]) -> TextId {
+        TextId(self.texts.intern(text))
+    }
+
+    /// The site with this content, new or not.
+    pub fn site(&mut self, info: SiteInfo) -> Site {
+        let next = self.sites.len();
+        let index = *self.site_index.entry(info).or_insert(next as u32);
+        if index as usize == next {
+            self.sites.push(info);
+        }
+        Site::entry(index as usize)
+    }
+
+    /// The site table.
+    pub fn sites(&self) -> &[SiteInfo] {
+        &self.sites
+    }
+
+    /// The table entry behind a site, if it has one.
+    pub fn site_info(&self, site: Site) -> Option<&SiteInfo> {
+        match site.kind() {
+            SiteKind::Entry(i) => self.sites.get(i),
+            SiteKind::Number(_) | SiteKind::Unknown => None,
+        }
+    }
+
+    /// A site as a person reads it: `Set.java:12`, the bare number, or `?`.
+    pub fn show_site(&self, site: Site) -> String {
+        match site.kind() {
+            SiteKind::Unknown => "?".to_owned(),
+            SiteKind::Number(n) => n.to_string(),
+            SiteKind::Entry(i) => self.sites.get(i).map_or("?".to_owned(), |info| {
+                let file = String::from_utf8_lossy(self.texts.name(info.file.0));
+                if info.line == 0 { file.into_owned() } else { format!("{file}:{}", info.line) }
+            }),
+        }
+    }
+
+    /// A block's label as a person reads it; a bare block is named by its site.
+    pub fn show_label(&self, label: LabelId, site: Site) -> String {
+        if label.is_named() {
+            String::from_utf8_lossy(self.labels.name(label.0)).into_owned()
+        } else {
+            self.show_site(site)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_numbered_by_first_appearance() {
+        let mut names = Interner::default();
+        assert_eq!(names.intern(b"x"), 0);
+        assert_eq!(names.intern(b""), 1);
+        assert_eq!(names.intern(b"x"), 0);
+        assert_eq!(names.name(1), b"");
+        assert_eq!(names.get(b"y"), None);
+    }
+
+    #[test]
+    fn many_names_of_every_length_are_told_apart() {
+        let mut names = Interner::default();
+        let text = |i: u32| "ab\0".repeat(i as usize % 14) + &i.to_string();
+        for i in 0..20_000 {
+            assert_eq!(names.intern(text(i).as_bytes()), i);
+        }
+        for i in 0..20_000 {
+            assert_eq!(names.get(text(i).as_bytes()), Some(i));
+            assert_eq!(names.name(i), text(i).as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_trailing_zero_byte_makes_another_name() {
+        assert_ne!(Key::new(b"a"), Key::new(b"a\0"));
+    }
+
+    #[test]
+    fn a_key_is_the_same_wherever_the_name_stands() {
+        let text = b"0|w(variable)|17\nabcdefghijklmnopqrst";
+        assert_eq!(Key::at(text, 4, 8), Key::new(b"variable"));
+        assert_eq!(Key::at(text, 17, 20), Key::new(b"abcdefghijklmnopqrst"));
+        assert_eq!(Key::at(text, 35, 2), Key::new(b"st"));
+    }
+
+    #[test]
+    fn digests_that_collide_are_resolved_by_text() {
+        let mut names = Interner::default();
+        let key = Key::new(b"a long name, digested");
+        let first = names.insert(key, b"a long name, digested");
+        assert!(names.find(key, b"another name, same key").is_err());
+        assert_eq!(names.find(key, b"a long name, digested"), Ok(first));
+    }
+}
