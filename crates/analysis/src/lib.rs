@@ -1,6 +1,12 @@
 //! What it means: analyses over a stream of events, one file each. An analysis prints nothing and
 //! knows no file format; what it finds is data (event numbers and ids).
 
+pub mod atomicity;
+pub mod conflict;
+#[cfg(any(test, feature = "testing"))]
+pub mod random;
+pub mod rounds;
+
 use std::ops::ControlFlow;
 
 use paceline_trace::{Batch, EventNo, ThreadId};

@@ -1,0 +1,76 @@
+//! Atomicity: is the trace conflict-serializable, and if not, at which event does the first cycle
+//! between its transactions close? One engine a file; [`Engine`] is their registry.
+//!
+//! A transaction is an outermost block of a thread, up to the end of the trace if it is never
+//! closed, or a single event outside every block. All engines give the same verdict on every
+//! well-formed trace, and the exact ones name the same first event.
+
+mod reference;
+#[cfg(test)]
+mod tests;
+
+pub use reference::Reference;
+
+use crate::{Analysis, Cycle};
+
+/// An analysis that looks for cycles between transactions.
+pub trait Atomicity: Analysis {
+    /// What was found so far, in the order of events. Empty after `finish`: serializable.
+    fn cycles(&self) -> &[Cycle];
+}
+
+/// How an engine is to work.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Options {
+    /// Break at the first cycle.
+    pub first_only: bool,
+}
+
+macro_rules! engines {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, exact: $exact:literal, $new:expr;)*) => {
+        /// The engines.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Engine {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Engine {
+            /// Every engine.
+            pub const ALL: &[Engine] = &[$(Engine::$variant,)*];
+
+            /// The name on the command line and in reports.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Engine::$variant => $name,)*
+                }
+            }
+
+            /// Whether it reports the first cycle at the very event that closes it. The others
+            /// may report it at a later one.
+            pub fn is_exact(self) -> bool {
+                match self {
+                    $(Engine::$variant => $exact,)*
+                }
+            }
+
+            /// A fresh analysis.
+            pub fn start(self, options: Options) -> Box<dyn Atomicity> {
+                match self {
+                    $(Engine::$variant => Box::new($new(options)),)*
+                }
+            }
+        }
+    };
+}
+
+engines! {
+    /// The definition, quadratic.
+    Reference = "reference", exact: true, Reference::new;
+}
+
+impl Engine {
+    /// The engine with this name.
+    pub fn from_name(name: &str) -> Option<Engine> {
+        Engine::ALL.iter().copied().find(|e| e.name() == name)
+    }
+}

@@ -1,0 +1,86 @@
+//! All engines against the reference, on random traces with every operation.
+
+use hashbrown::HashSet;
+use paceline_trace::{BATCH, Kind, Trace};
+
+use super::{Engine, Options};
+use crate::{Cycle, random};
+
+/// Long enough for a cycle in most traces, short enough for the quadratic reference.
+const EVENTS: usize = 100;
+
+fn first_cycle(engine: Engine, trace: &Trace) -> Option<Cycle> {
+    let mut analysis = engine.start(Options { first_only: true });
+    if analysis.events(&trace.batch()).is_continue() {
+        analysis.finish();
+    }
+    analysis.cycles().first().copied()
+}
+
+/// The same verdict; the same event if the engine is exact, the same or a later one if not.
+fn agree(engine: Engine, trace: &Trace, expected: Option<Cycle>) -> Result<(), String> {
+    let found = first_cycle(engine, trace);
+    let good = match (expected, found) {
+        (Some(e), Some(f)) if engine.is_exact() => e == f,
+        (Some(e), Some(f)) => e.event <= f.event,
+        (e, f) => e.is_none() && f.is_none(),
+    };
+    let name = engine.name();
+    if good { Ok(()) } else { Err(format!("{name}: {found:?} instead of {expected:?}")) }
+}
+
+#[test]
+fn engines_agree_with_the_definition() {
+    random::check(5000, EVENTS, |trace| {
+        let expected = first_cycle(Engine::Reference, trace);
+        Engine::ALL.iter().try_for_each(|&engine| agree(engine, trace, expected))
+    });
+}
+
+#[test]
+fn batches_make_no_difference() {
+    random::check(500, EVENTS, |trace| {
+        for &engine in Engine::ALL {
+            let mut whole = engine.start(Options::default());
+            let _ = whole.events(&trace.batch());
+            whole.finish();
+            let mut pieces = engine.start(Options::default());
+            let mut batch = trace.batch();
+            for events in trace.events.chunks(7) {
+                batch.events = events.to_vec();
+                let _ = pieces.events(&batch);
+                batch.first += events.len() as u64;
+            }
+            pieces.finish();
+            if whole.cycles() != pieces.cycles() {
+                return Err(format!("{}: batches matter", engine.name()));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn random_traces_have_every_operation_and_both_verdicts() {
+    const CASES: u32 = 2000;
+    let counts = std::cell::RefCell::new((0, 0, HashSet::new()));
+    random::check(CASES, EVENTS, |trace| {
+        assert!(trace.events.len() < BATCH);
+        let mut counts = counts.borrow_mut();
+        counts.0 += 1;
+        counts.1 += usize::from(first_cycle(Engine::Reference, trace).is_some());
+        counts.2.extend(trace.events.iter().map(|e| e.op.kind()));
+        Ok(())
+    });
+    let (all, cyclic, kinds) = counts.into_inner();
+    assert_eq!(kinds.len(), Kind::ALL.len());
+    assert!(cyclic * 4 > all && cyclic * 4 < all * 3, "{cyclic} of {all} are not serializable");
+}
+
+#[test]
+fn names_lead_back_to_engines() {
+    for &engine in Engine::ALL {
+        assert_eq!(Engine::from_name(engine.name()), Some(engine));
+    }
+    assert_eq!(Engine::from_name("none"), None);
+}
