@@ -1,11 +1,15 @@
 //! What it means: analyses over a stream of events, one file each. An analysis prints nothing and
 //! knows no file format; what it finds is data (event numbers and ids).
 
+pub mod ancestors;
 pub mod atomicity;
 pub mod conflict;
+pub mod cycles;
+pub mod frontier;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 pub mod rounds;
+pub mod slots;
 
 use std::ops::ControlFlow;
 

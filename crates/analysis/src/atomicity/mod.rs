@@ -6,10 +6,12 @@
 //! well-formed trace, and the exact ones name the same first event.
 
 mod reference;
+mod running;
 #[cfg(test)]
 mod tests;
 
 pub use reference::Reference;
+pub use running::Running;
 
 use crate::{Analysis, Cycle};
 
@@ -64,6 +66,8 @@ macro_rules! engines {
 }
 
 engines! {
+    /// The running-ancestor engine: exact, linear, the fastest.
+    Auto = "auto", exact: true, Running::new;
     /// The definition, quadratic.
     Reference = "reference", exact: true, Reference::new;
 }

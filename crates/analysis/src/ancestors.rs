@@ -1,0 +1,451 @@
+//! The running-ancestor graph: which transactions that still run come before a given one?
+//!
+//! An edge into a running transaction D closes a cycle exactly when D comes before the edge's
+//! source. So the set of *running* transactions that reach a transaction is all that has to be
+//! known about it, whether it still runs or not. A finished transaction whose set is empty is
+//! dead: it can never lie on a cycle. Finished transactions with equal sets are interchangeable
+//! for ever and share a *class*. So the graph never grows with the trace.
+//!
+//! - A running transaction owns a *slot*; sets are bit sets over slots. `before[slot]` is kept
+//!   transitively closed.
+//! - `end` only takes the slot out of the mask of running ones. Its set goes on to stand for the
+//!   finished transaction until the next *sweep*, which takes finished slots out of all sets at
+//!   once, turns what is left into classes, and frees the slots. A slot that no set mentions is
+//!   freed on the spot.
+//! - A [`Node`] is a number that grows in time. Everything older than `watermark` is dead: in the
+//!   common case a predecessor costs one comparison and no memory access.
+//! - Nodes are renumbered from time to time by [`Ancestors::compact`], so that memory does not
+//!   grow with the number of transactions.
+
+use hashbrown::HashMap;
+
+use crate::slots::SlotSet;
+
+/// A transaction, or a class of finished ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Node(pub u32);
+
+impl Node {
+    /// A transaction that can never lie on a cycle; also stands for "none".
+    pub const DEAD: Node = Node(0);
+}
+
+/// What a node stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Link {
+    Dead,
+    /// The owner of a slot; it runs, or has finished since the last sweep.
+    Slot(u32),
+    Class(u32),
+}
+
+const _: () = assert!(size_of::<Link>() == 8);
+
+struct Class<S> {
+    /// Members of this class come after these, and after what comes before these.
+    set: S,
+    /// `set` was transitively closed when the graph had this version.
+    version: u64,
+    /// The class that this one has become one with; itself if none.
+    forward: u32,
+    /// A node that stands for the class.
+    node: Node,
+    /// The oldest node that belongs to it.
+    oldest: Node,
+}
+
+struct Slot<S> {
+    before: S,
+    node: Node,
+}
+
+/// The graph. `S` bounds the number of transactions that run at once.
+pub struct Ancestors<S> {
+    links: Vec<Link>,
+    slots: Vec<Slot<S>>,
+    free: Vec<u32>,
+    running: S,
+    /// Slots that have finished since the last sweep and are not free yet.
+    finished: S,
+    /// Every slot that is in some set (and maybe some that are not any more).
+    mentioned: S,
+    classes: Vec<Class<S>>,
+    /// The classes that are neither dead nor forwarded.
+    live: Vec<u32>,
+    by_set: HashMap<S, u32>,
+    version: u64,
+    watermark: Node,
+}
+
+/// How many slots there are at first.
+const FEWEST_SLOTS: usize = 16;
+
+/// No slot is left: the graph has to be made wider.
+#[derive(Debug)]
+pub struct Full;
+
+impl<S: SlotSet> Default for Ancestors<S> {
+    fn default() -> Self {
+        Ancestors {
+            links: vec![Link::Dead],
+            slots: Vec::new(),
+            free: Vec::new(),
+            running: S::empty(),
+            finished: S::empty(),
+            mentioned: S::empty(),
+            classes: Vec::new(),
+            live: Vec::new(),
+            by_set: HashMap::new(),
+            version: 0,
+            watermark: Node(1),
+        }
+    }
+}
+
+impl<S: SlotSet> Ancestors<S> {
+    /// Whether the node is known at a glance to be dead. (A dead one may be found out later.)
+    #[inline(always)]
+    pub fn is_dead(&self, node: Node) -> bool {
+        node < self.watermark
+    }
+
+    /// The slot of a running transaction.
+    #[inline]
+    fn slot_of(&self, node: Node) -> usize {
+        match self.links[node.0 as usize] {
+            Link::Slot(slot) => slot as usize,
+            Link::Dead | Link::Class(_) => unreachable!("{node:?} does not run"),
+        }
+    }
+
+    /// Starts a transaction that comes after `last`, the thread's one before.
+    pub fn begin(&mut self, last: Node) -> Result<Node, Full> {
+        let slot = self.take_slot()?;
+        let node = self.new_node(Link::Slot(slot));
+        let before = self.reach(last);
+        self.mentioned.add(&before);
+        self.slots[slot as usize] = Slot { before, node };
+        self.running.insert(slot as usize);
+        Ok(node)
+    }
+
+    /// Ends a running transaction.
+    pub fn end(&mut self, node: Node) {
+        let slot = self.slot_of(node);
+        self.running.remove(slot);
+        self.slots[slot].before.keep(&self.running);
+        let dead = self.slots[slot].before.is_empty();
+        if dead {
+            self.links[node.0 as usize] = Link::Dead;
+        }
+        if dead && !self.mentioned.contains(slot) {
+            self.free.push(slot as u32);
+        } else {
+            self.finished.insert(slot);
+        }
+    }
+
+    /// The running transactions that come before the node, or are it.
+    #[inline]
+    pub fn reach(&mut self, node: Node) -> S {
+        if self.is_dead(node) {
+            return S::empty();
+        }
+        match self.links[node.0 as usize] {
+            Link::Dead => S::empty(),
+            Link::Slot(slot) => {
+                let mut set = self.slots[slot as usize].before.clone();
+                set.insert(slot as usize);
+                set.keep(&self.running);
+                set
+            }
+            Link::Class(class) => self.reach_of_class(node, class),
+        }
+    }
+
+    fn reach_of_class(&mut self, node: Node, mut index: u32) -> S {
+        while self.classes[index as usize].forward != index {
+            index = self.classes[index as usize].forward;
+        }
+        let class = &mut self.classes[index as usize];
+        if class.version != self.version {
+            class.version = self.version;
+            let mut closed = class.set.clone();
+            class.set.for_each(|slot| closed.add(&self.slots[slot].before));
+            class.set = closed;
+        }
+        let mut set = class.set.clone();
+        set.keep(&self.running);
+        let link = if set.is_empty() { Link::Dead } else { Link::Class(index) };
+        self.links[node.0 as usize] = link;
+        set
+    }
+
+    /// Adds an edge from `from` to `into`, which runs. Returns whether it closes a cycle; the
+    /// edge is added all the same, so that later cycles are seen with all their causes.
+    #[inline]
+    pub fn edge(&mut self, from: Node, into: Node) -> bool {
+        let set = self.reach(from);
+        if set.is_empty() {
+            return false;
+        }
+        let slot = self.slot_of(into);
+        let cycle = set.contains(slot);
+        if !set.is_within(&self.slots[slot].before) {
+            self.grow(slot, &set);
+        }
+        cycle
+    }
+
+    /// Adds `set` to what comes before `slot`, and before everything behind it.
+    fn grow(&mut self, slot: usize, set: &S) {
+        self.version += 1;
+        self.mentioned.add(set);
+        self.slots[slot].before.add(set);
+        if !self.mentioned.contains(slot) {
+            return;
+        }
+        let before = self.slots[slot].before.clone();
+        let mut others = self.running.clone();
+        others.add(&self.finished);
+        others.for_each(|other| {
+            if self.slots[other].before.contains(slot) {
+                self.slots[other].before.add(&before);
+            }
+        });
+    }
+
+    /// The node of a single event that comes after `last`, the thread's transaction before, and
+    /// after every running transaction in `set`.
+    pub fn single(&mut self, last: Node, set: &S) -> Node {
+        let own = self.reach(last);
+        if set.is_within(&own) {
+            return if own.is_empty() { Node::DEAD } else { last };
+        }
+        let mut all = own;
+        all.add(set);
+        self.class_node(&all)
+    }
+
+    /// A finished transaction that comes after the given one and nothing else: where a thread
+    /// starts that was forked by it.
+    pub fn shadow(&mut self, node: Node) -> Node {
+        let set = self.reach(node);
+        if set.is_empty() { Node::DEAD } else { self.class_node(&set) }
+    }
+
+    fn class_node(&mut self, set: &S) -> Node {
+        let class = self.class_of(set, None);
+        self.classes[class as usize].node
+    }
+
+    /// The class of a set that is not empty; `member` is what becomes part of it.
+    fn class_of(&mut self, set: &S, member: Option<Node>) -> u32 {
+        self.mentioned.add(set);
+        if let Some(&class) = self.by_set.get(set) {
+            let oldest = &mut self.classes[class as usize].oldest;
+            *oldest = member.map_or(*oldest, |m| m.min(*oldest));
+            return class;
+        }
+        let class = self.classes.len() as u32;
+        let node = member.unwrap_or_else(|| self.new_node(Link::Class(class)));
+        let set = set.clone();
+        self.by_set.insert(set.clone(), class);
+        let version = self.version;
+        self.classes.push(Class { set, version, forward: class, node, oldest: node });
+        self.live.push(class);
+        class
+    }
+
+    fn new_node(&mut self, link: Link) -> Node {
+        let node = Node(self.links.len() as u32);
+        self.links.push(link);
+        node
+    }
+
+    fn take_slot(&mut self) -> Result<u32, Full> {
+        if self.free.is_empty() {
+            self.make_room()?;
+        }
+        self.free.pop().ok_or(Full)
+    }
+
+    /// A sweep costs about as much as all slots together: it has to give back a quarter of them
+    /// to be worth it, otherwise there are too few.
+    fn make_room(&mut self) -> Result<(), Full> {
+        self.sweep();
+        let known = self.slots.len();
+        if self.free.len() > known / 4 {
+            return Ok(());
+        }
+        if known == S::CAPACITY {
+            return Err(Full);
+        }
+        let wanted = (known * 2).max(FEWEST_SLOTS).min(S::CAPACITY);
+        self.slots.resize_with(wanted, || Slot { before: S::empty(), node: Node::DEAD });
+        self.free.extend((known as u32..wanted as u32).rev());
+        Ok(())
+    }
+
+    /// Takes the finished slots out of every set and frees them.
+    fn sweep(&mut self) {
+        self.close_classes();
+        let finished = self.finished.clone();
+        let live = std::mem::take(&mut self.live);
+        self.by_set.clear();
+        self.mentioned = S::empty();
+        for class in live {
+            self.rehash(class);
+        }
+        finished.for_each(|slot| self.retire(slot));
+        let running = self.running.clone();
+        running.for_each(|slot| {
+            self.slots[slot].before.keep(&running);
+            self.mentioned.add(&self.slots[slot].before);
+        });
+        self.finished = S::empty();
+        self.watermark = self.oldest();
+    }
+
+    fn close_classes(&mut self) {
+        for &index in &self.live {
+            let class = &mut self.classes[index as usize];
+            let mut closed = class.set.clone();
+            class.set.for_each(|slot| closed.add(&self.slots[slot].before));
+            closed.keep(&self.running);
+            class.set = closed;
+            class.version = self.version;
+        }
+    }
+
+    /// Enters a class again after its set has changed; equal ones become one.
+    fn rehash(&mut self, index: u32) {
+        let Class { set, oldest, .. } = &self.classes[index as usize];
+        if set.is_empty() {
+            return;
+        }
+        let oldest = *oldest;
+        match self.by_set.get(set) {
+            Some(&same) => {
+                self.classes[index as usize].forward = same;
+                let older = &mut self.classes[same as usize].oldest;
+                *older = oldest.min(*older);
+            }
+            None => {
+                self.mentioned.add(set);
+                self.by_set.insert(set.clone(), index);
+                self.live.push(index);
+            }
+        }
+    }
+
+    /// Turns a finished transaction into a member of its class.
+    fn retire(&mut self, slot: usize) {
+        self.free.push(slot as u32);
+        let Slot { before, node } = &mut self.slots[slot];
+        let (mut set, node) = (before.clone(), *node);
+        set.keep(&self.running);
+        self.links[node.0 as usize] =
+            if set.is_empty() { Link::Dead } else { Link::Class(self.class_of(&set, Some(node))) };
+    }
+
+    /// The oldest node that is not dead.
+    fn oldest(&self) -> Node {
+        let mut oldest = Node(self.links.len() as u32);
+        self.running.for_each(|slot| oldest = oldest.min(self.slots[slot].node));
+        let of_classes = self.live.iter().map(|&c| self.classes[c as usize].oldest);
+        of_classes.fold(oldest, Node::min)
+    }
+
+    /// How many nodes have been numbered since the last [`Ancestors::compact`].
+    pub fn nodes(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Renumbers the nodes, leaving out the dead. Every node that is kept outside must be
+    /// exchanged through the returned table.
+    #[must_use]
+    pub fn compact(&mut self) -> Renumbering {
+        self.sweep();
+        let mut table = vec![Node::DEAD; self.links.len()];
+        let old_links = std::mem::replace(&mut self.links, vec![Link::Dead]);
+        let classes = std::mem::take(&mut self.classes);
+        let live = std::mem::take(&mut self.live);
+        self.by_set.clear();
+        let mut new_class = vec![u32::MAX; classes.len()];
+        for index in live {
+            let class = &classes[index as usize];
+            let new = self.classes.len() as u32;
+            new_class[index as usize] = new;
+            let node = self.new_node(Link::Class(new));
+            self.by_set.insert(class.set.clone(), new);
+            let (set, version) = (class.set.clone(), class.version);
+            self.classes.push(Class { set, version, forward: new, node, oldest: node });
+            self.live.push(new);
+        }
+        let running = self.running.clone();
+        running.for_each(|slot| {
+            let node = self.new_node(Link::Slot(slot as u32));
+            table[self.slots[slot].node.0 as usize] = node;
+            self.slots[slot].node = node;
+        });
+        for (old, link) in old_links.into_iter().enumerate() {
+            if let Link::Class(mut index) = link {
+                while classes[index as usize].forward != index {
+                    index = classes[index as usize].forward;
+                }
+                if let Some(new) = self.classes.get(new_class[index as usize] as usize) {
+                    table[old] = new.node;
+                }
+            }
+        }
+        let dead_before = std::mem::replace(&mut self.watermark, Node(1));
+        Renumbering { table, dead_before }
+    }
+
+    /// The same graph with room for more transactions at once.
+    pub fn widen<T: SlotSet>(self) -> Ancestors<T> {
+        let wide = |set: &S| T::from_words(set.words());
+        Ancestors {
+            links: self.links,
+            slots: self
+                .slots
+                .iter()
+                .map(|s| Slot { before: wide(&s.before), node: s.node })
+                .collect(),
+            free: self.free,
+            running: wide(&self.running),
+            finished: wide(&self.finished),
+            mentioned: wide(&self.mentioned),
+            classes: self
+                .classes
+                .iter()
+                .map(|c| Class {
+                    set: wide(&c.set),
+                    version: c.version,
+                    forward: c.forward,
+                    node: c.node,
+                    oldest: c.oldest,
+                })
+                .collect(),
+            live: self.live,
+            by_set: self.by_set.iter().map(|(set, &class)| (wide(set), class)).collect(),
+            version: self.version,
+            watermark: self.watermark,
+        }
+    }
+}
+
+/// What became of the nodes when they were numbered anew.
+pub struct Renumbering {
+    table: Vec<Node>,
+    dead_before: Node,
+}
+
+impl Renumbering {
+    /// The new number of a node.
+    #[inline]
+    pub fn of(&self, node: Node) -> Node {
+        if node < self.dead_before { Node::DEAD } else { self.table[node.0 as usize] }
+    }
+}

@@ -1,0 +1,138 @@
+//! What an engine keeps of the cycles that it meets. A bug that happens a million times is one
+//! finding with a count, so cycles are grouped as they come, by the block and the two places in
+//! the source, and only a few of each group are kept to be explained.
+
+use hashbrown::HashMap;
+use paceline_trace::{EventNo, LabelId, Site, ThreadId};
+
+use crate::Cycle;
+
+/// How many cycles of a group are kept.
+const KEPT: usize = 4;
+
+/// How many groups are told apart. A program has that many pairs of places only if its trace
+/// numbers every event anew; then more groups would not tell more.
+const GROUPS: usize = 100_000;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Key {
+    label: LabelId,
+    begin_site: Site,
+    site: Site,
+}
+
+/// The block that a transaction is, as far as an engine knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// Its `begin` event.
+    pub begin: EventNo,
+    /// Its label.
+    pub label: LabelId,
+    /// Where it begins in the source.
+    pub site: Site,
+}
+
+/// Cycles of one block that closed at one place of the source.
+#[derive(Clone, Copy, Default, Debug)]
+struct Group {
+    /// In how many transactions there was such a cycle.
+    count: u64,
+    last_begin: EventNo,
+    kept: usize,
+}
+
+/// Collects cycles.
+#[derive(Default, Debug)]
+pub struct Cycles {
+    kept: Vec<Cycle>,
+    /// The group of each cycle in `kept`.
+    group_of: Vec<usize>,
+    groups: Vec<Group>,
+    by_key: HashMap<Key, usize>,
+    total: u64,
+}
+
+impl Cycles {
+    /// Adds a cycle that closed with `event` of `thread`, at `site`, in `block`.
+    #[cold]
+    pub fn add(&mut self, event: EventNo, thread: ThreadId, site: Site, block: Block) {
+        self.total += 1;
+        let begin_site = if block.label.is_named() { Site::UNKNOWN } else { block.site };
+        let Some(index) = self.group(Key { label: block.label, begin_site, site }) else { return };
+        let group = &mut self.groups[index];
+        if group.last_begin == block.begin {
+            return;
+        }
+        group.last_begin = block.begin;
+        group.count += 1;
+        if group.kept < KEPT {
+            group.kept += 1;
+            self.kept.push(Cycle { event, thread, begin: block.begin });
+            self.group_of.push(index);
+        }
+    }
+
+    fn group(&mut self, key: Key) -> Option<usize> {
+        let next = self.groups.len();
+        match self.by_key.get(&key) {
+            Some(&index) => Some(index),
+            None if next == GROUPS => None,
+            None => {
+                self.by_key.insert(key, next);
+                self.groups.push(Group::default());
+                Some(next)
+            }
+        }
+    }
+
+    /// The cycles that were kept, in the order of their events.
+    pub fn kept(&self) -> &[Cycle] {
+        &self.kept
+    }
+
+    /// The group of each cycle that was kept.
+    pub fn group_of(&self, index: usize) -> usize {
+        self.group_of[index]
+    }
+
+    /// In how many transactions there was a cycle of this group.
+    pub fn count(&self, group: usize) -> u64 {
+        self.groups[group].count
+    }
+
+    /// How many times an event closed a cycle.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_are_grouped_by_block_and_site_and_counted_by_transaction() {
+        let mut cycles = Cycles::default();
+        let block = |begin| Block { begin, label: LabelId(0), site: Site::number(1) };
+        for (event, begin) in [(5, 1), (6, 1), (15, 11)] {
+            cycles.add(event, ThreadId(0), Site::number(9), block(begin));
+        }
+        cycles.add(16, ThreadId(0), Site::number(10), block(11));
+        let events: Vec<_> = cycles.kept().iter().map(|c| c.event).collect();
+        assert_eq!(events, [5, 15, 16]);
+        assert_eq!([cycles.group_of(0), cycles.group_of(1), cycles.group_of(2)], [0, 0, 1]);
+        assert_eq!([cycles.count(0), cycles.count(1)], [2, 1]);
+        assert_eq!(cycles.total(), 4);
+    }
+
+    #[test]
+    fn a_frequent_cycle_is_counted_not_kept() {
+        let mut cycles = Cycles::default();
+        for begin in 1..=1000 {
+            let block = Block { begin, label: LabelId(0), site: Site::number(1) };
+            cycles.add(begin + 1, ThreadId(0), Site::number(9), block);
+        }
+        assert_eq!(cycles.kept().len(), KEPT);
+        assert_eq!(cycles.count(0), 1000);
+    }
+}
