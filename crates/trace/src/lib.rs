@@ -15,6 +15,7 @@ pub mod input;
 mod lines;
 #[cfg(feature = "files")]
 mod notation;
+#[cfg(feature = "files")]
 pub mod pipeline;
 mod source;
 mod symbols;

@@ -24,7 +24,7 @@ pub enum Lines {
 /// Some consecutive events.
 #[derive(Clone, Default, Debug)]
 pub struct Batch {
-    /// The number of the first event.
+    /// The number of the first event. Readers leave it alone: whoever reads to the end counts.
     pub first: EventNo,
     /// The events.
     pub events: Vec<Event>,
@@ -35,13 +35,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Makes an empty batch of this one, keeping its memory.
-    pub fn start(&mut self, first: EventNo) {
-        self.first = first;
-        self.events.clear();
-        self.lines = Lines::None;
-    }
-
     /// The line of the event at `index` of this batch.
     pub fn line(&self, index: usize) -> Option<u64> {
         match &self.lines {
@@ -67,7 +60,7 @@ pub enum Blocks {
 pub struct Skipped {
     /// Lines of the observed program's own output, mixed into the log.
     pub foreign_lines: u64,
-    /// Malformed lines and events, skipped in lenient mode.
+    /// Malformed lines, skipped in lenient mode.
     pub malformed: u64,
     /// The first few of those, each with its place and rule.
     pub examples: Vec<Error>,
@@ -76,7 +69,7 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// Counts a malformed line or event.
+    /// Counts a malformed line.
     pub fn malformed(&mut self, error: Error) {
         self.malformed += 1;
         if self.examples.len() < 5 {

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use crate::error::{Error, ErrorKind, Place, Rule, show_bytes};
 use crate::event::{Event, Op};
 use crate::ids::{IdCounts, LabelId, LockId, ThreadId};
-use crate::source::{Batch, Lines, Skipped};
+use crate::source::{Batch, Lines};
 use crate::symbols::Symbols;
 
 /// Has acted, or has been the target of a fork that succeeded.
@@ -41,6 +41,7 @@ pub struct Validator {
     threads: Vec<Thread>,
     locks: Vec<Lock>,
     readers: HashSet<(LockId, ThreadId)>,
+    outermost_blocks: u64,
 }
 
 impl Validator {
@@ -67,19 +68,18 @@ impl Validator {
     pub fn skip_malformed(&mut self, batch: &mut Batch, mut skipped: impl FnMut(Malformed)) {
         self.reserve(&batch.counts);
         let mut lines = Vec::new();
-        let (mut kept, mut number) = (0, batch.first);
+        let mut kept = 0;
         for i in 0..batch.events.len() {
-            let event = batch.events[i];
-            let line = batch.line(i);
+            let (event, line) = (batch.events[i], batch.line(i));
             match self.event(&event) {
                 Ok(()) => {
                     batch.events[kept] = event;
                     kept += 1;
-                    number += 1;
                     lines.extend(line);
                 }
                 Err(rule) => {
-                    skipped(Malformed { at: Place { line, event: Some(number) }, event, rule });
+                    let number = Some(batch.first + kept as u64);
+                    skipped(Malformed { at: Place { line, event: number }, event, rule });
                 }
             }
         }
@@ -87,6 +87,11 @@ impl Validator {
             batch.events.truncate(kept);
             batch.lines = if lines.is_empty() { Lines::None } else { Lines::Each(lines) };
         }
+    }
+
+    /// How many outermost blocks have begun.
+    pub fn outermost_blocks(&self) -> u64 {
+        self.outermost_blocks
     }
 
     /// Makes room for the ids that are in use.
@@ -119,7 +124,7 @@ impl Validator {
             | Op::Take(_)
             | Op::BarrierEnter(_)
             | Op::BarrierExit(_) => {}
-            Op::Begin(label) => self.threads[event.thread.index()].blocks.push(label),
+            Op::Begin(label) => self.begin(event.thread, label),
             Op::End(label) => self.end(event.thread, label)?,
             Op::Acquire(lock) => self.acquire(event.thread, lock)?,
             Op::Release(lock) => self.release(event.thread, lock, Rule::ReleaseNotHeld)?,
@@ -143,6 +148,12 @@ impl Validator {
             (Op::PostWait(lock), Some(waited)) if lock == waited => Ok(()),
             _ => Err(Rule::EventWhileWaiting),
         }
+    }
+
+    fn begin(&mut self, thread: ThreadId, label: LabelId) {
+        let blocks = &mut self.threads[thread.index()].blocks;
+        self.outermost_blocks += u64::from(blocks.is_empty());
+        blocks.push(label);
     }
 
     fn end(&mut self, thread: ThreadId, label: LabelId) -> Result<(), Rule> {
@@ -265,11 +276,6 @@ impl Malformed {
         let message = format!("thread {thread} does {op}: {why}");
         Error { at: self.at, kind: ErrorKind::Malformed(self.rule, message) }
     }
-
-    /// Counts the event among the skipped ones.
-    pub fn skip(&self, symbols: &Symbols, skipped: &mut Skipped) {
-        skipped.malformed(self.explain(symbols));
-    }
 }
 
 fn why(rule: Rule) -> &'static str {
@@ -294,5 +300,83 @@ fn why(rule: Rule) -> &'static str {
         Rule::ForkAfterJoin => "that thread has been joined before",
         Rule::ForkAfterChildStart => "that thread has acted before",
         Rule::JoinSelf => "a thread cannot wait for its own end",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notation::Trace;
+
+    /// The first broken rule and its event.
+    fn broken(line: &str) -> Option<(u64, Rule)> {
+        let trace = Trace::parse(line).unwrap();
+        let mut batch = trace.batch();
+        let malformed = Validator::default().check(&mut batch).err()?;
+        let number = malformed.at.event.unwrap();
+        assert_eq!(batch.events.len() as u64, number - 1);
+        assert!(!malformed.explain(&trace.symbols).to_string().is_empty());
+        Some((number, malformed.rule))
+    }
+
+    #[test]
+    fn every_rule_is_noticed() {
+        let cases = [
+            ("2:r(x) 1:join(2) 2:r(x)", 3, Rule::EventAfterJoin),
+            ("1:acq(l) 1:prewait(l) 1:r(x)", 3, Rule::EventWhileWaiting),
+            ("1:acq(l) 1:prewait(l) 1:postwait(m)", 3, Rule::EventWhileWaiting),
+            ("1:acq(l) 1:acq(l)", 2, Rule::AcquireReentrant),
+            ("1:racq(l) 1:racq(l)", 2, Rule::AcquireReentrant),
+            ("1:racq(l) 1:acq(l)", 2, Rule::AcquireReentrant),
+            ("1:acq(l) 1:racq(l)", 2, Rule::AcquireReentrant),
+            ("1:acq(l) 2:acq(l)", 2, Rule::AcquireHeld),
+            ("1:racq(l) 2:acq(l)", 2, Rule::AcquireHeld),
+            ("1:acq(l) 2:racq(l)", 2, Rule::AcquireHeld),
+            ("1:acq(l) 2:rel(l)", 2, Rule::ReleaseNotHeld),
+            ("1:racq(l) 1:rel(l)", 2, Rule::ReleaseNotHeld),
+            ("1:acq(l) 1:rrel(l)", 2, Rule::ReleaseNotHeld),
+            ("1:prewait(l)", 1, Rule::PrewaitNotHeld),
+            ("1:racq(l) 1:prewait(l)", 2, Rule::PrewaitNotHeld),
+            ("1:acq(l) 1:postwait(l)", 2, Rule::PostwaitWithoutPrewait),
+            ("1:acq(l) 1:prewait(l) 2:acq(l) 1:postwait(l)", 4, Rule::PostwaitLockHeld),
+            ("1:begin(m) 2:end(m)", 2, Rule::EndWithoutBegin),
+            ("1:begin(m) 1:end(n)", 2, Rule::EndLabelMismatch),
+            ("1:fork(1)", 1, Rule::ForkSelf),
+            ("1:fork(2) 3:fork(2)", 2, Rule::ForkTwice),
+            ("1:join(2) 1:fork(2)", 2, Rule::ForkAfterJoin),
+            ("2:r(x) 1:fork(2)", 2, Rule::ForkAfterChildStart),
+            ("1:join(1)", 1, Rule::JoinSelf),
+        ];
+        for (line, event, rule) in cases {
+            assert_eq!(broken(line), Some((event, rule)), "{line}");
+        }
+        let covered: HashSet<Rule> = cases.iter().map(|c| c.2).collect();
+        assert_eq!(covered.len() + 1, Rule::ALL.len(), "all rules but parse_error");
+    }
+
+    #[test]
+    fn what_is_allowed() {
+        for line in [
+            "1:acq(l) 1:begin(m) 1:acq(n) 1:prewait(n)",
+            "1:begin 1:end(m) 1:begin(m) 1:end",
+            "1:fork(2) 1:join(2) 3:join(2)",
+            "1:racq(l) 2:racq(l) 1:rrel(l) 2:rrel(l) 3:acq(l)",
+            "1:acq(l) 1:prewait(l) 2:acq(l) 2:rel(l) 1:postwait(l) 1:rel(l)",
+            "1:take(s) 1:exit(b) 1:notify(l) 1:yield",
+        ] {
+            assert_eq!(broken(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn skipped_events_leave_no_trace() {
+        let trace = Trace::parse("1:acq(l) 2:acq(l) 2:r(x) 2:rel(l) 1:rel(l) 2:acq(l)").unwrap();
+        let mut batch = trace.batch();
+        batch.lines = Lines::From(1);
+        let mut rules = Vec::new();
+        Validator::default().skip_malformed(&mut batch, |m| rules.push((m.at.line, m.rule)));
+        assert_eq!(rules, [(Some(2), Rule::AcquireHeld), (Some(4), Rule::ReleaseNotHeld)]);
+        assert_eq!(batch.events.len(), 4);
+        assert_eq!(batch.line(3), Some(6));
     }
 }
