@@ -308,13 +308,17 @@ impl Symbols {
         }
     }
 
-    /// A site as a person reads it: `Set.java:12`, the bare number, or `?`.
+    /// A site as a person reads it: `Set.java:12`, the method where only that is known, the bare
+    /// number, or `?`.
     pub fn show_site(&self, site: Site) -> String {
         match site.kind() {
             SiteKind::Unknown => "?".to_owned(),
             SiteKind::Number(n) => n.to_string(),
             SiteKind::Entry(i) => self.sites.get(i).map_or("?".to_owned(), |info| {
                 let file = String::from_utf8_lossy(self.texts.name(info.file.0));
+                if file.is_empty() {
+                    return String::from_utf8_lossy(self.texts.name(info.method.0)).into_owned();
+                }
                 if info.line == 0 { file.into_owned() } else { format!("{file}:{}", info.line) }
             }),
         }
