@@ -47,16 +47,17 @@ impl Key {
         Key { low: text as u64, high: (text >> 64) as u64 | (len as u64) << 56 }
     }
 
-    /// The top byte 0xff marks a digest: equal digests still have to compare their texts.
-    #[cold]
+    /// The top byte 0xff marks a digest: equal digests still have to compare their texts. The two
+    /// halves do not wait for each other, and the last word overlaps the one before.
+    #[inline(never)]
     fn digest(name: &[u8]) -> Key {
         let mut low = name.len() as u64;
         let mut high = 0x9e37_79b9_7f4a_7c15;
-        for chunk in name.chunks(8) {
-            let mut bytes = [0; 8];
-            bytes[..chunk.len()].copy_from_slice(chunk);
-            low = mix(low ^ u64::from_le_bytes(bytes), 0xd134_2543_de82_ef95);
-            high = mix(high, low | 1);
+        let (words, _) = name.as_chunks::<8>();
+        for word in words.iter().chain(name.last_chunk::<8>()) {
+            let word = u64::from_le_bytes(*word);
+            low = mix(low ^ word, 0xd134_2543_de82_ef95);
+            high = mix(high ^ word, 0xa076_1d64_78bd_642f);
         }
         Key { low, high: high | 0xff << 56 }
     }

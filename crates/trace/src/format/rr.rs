@@ -103,8 +103,8 @@ struct Log {
     symbols: Symbols,
     skipped: Skipped,
     threads: Vec<Thread>,
-    /// The thread of the line before: runs of one thread are long.
-    last_thread: Option<(Key, ThreadId)>,
+    /// By the number that RoadRunner gives a thread, where that is small.
+    numbered: Vec<Option<ThreadId>>,
     /// By label.
     methods: Vec<Method>,
     location_names: Interner,
@@ -257,19 +257,19 @@ impl Log {
         let half = &mut self.threads[thread.index()].half;
         let second = *half == this;
         *half = if second { Half::None } else { this };
-        Some(match this {
-            Half::Start(_) if second => {
-                self.both_halves = true;
-                None
-            }
-            Half::Start(child) => Some(Op::Fork(child)),
+        self.both_halves |= second && matches!(this, Half::Start(_));
+        let op = match this {
+            Half::Start(child) => (!second).then_some(Op::Fork(child)),
             Half::Join(child) => (second || !self.both_halves).then_some(Op::Join(child)),
             Half::Wait(lock) if second => Some(Op::PostWait(lock)),
             Half::Wait(lock) => Some(Op::PreWait(lock)),
-            Half::Notify(_) if second => None,
-            Half::Notify(lock) => Some(Op::Notify(lock)),
+            Half::Notify(lock) => (!second).then_some(Op::Notify(lock)),
             Half::None => None,
-        })
+        };
+        if op.is_none() {
+            self.unmodelled("other half");
+        }
+        Some(op)
     }
 
     /// An interrupted thread that waited has its lock again.
@@ -285,18 +285,23 @@ impl Log {
 
     #[inline]
     fn thread(&mut self, name: &[u8]) -> Option<ThreadId> {
-        let key = Key::new(name);
-        if let Some((last, id)) = self.last_thread
-            && last == key
-            && name.len() <= 15
-        {
-            return Some(id);
+        let small = small_number(name);
+        if let Some(&Some(thread)) = small.and_then(|n| self.numbered.get(n)) {
+            return Some(thread);
         }
+        self.new_thread(name, small)
+    }
+
+    #[cold]
+    fn new_thread(&mut self, name: &[u8], small: Option<usize>) -> Option<ThreadId> {
         let id = ThreadId(intern(&mut self.symbols.threads, name, is_thread)?);
         if self.threads.len() <= id.index() {
             self.threads.resize_with(id.index() + 1, Thread::default);
         }
-        self.last_thread = Some((key, id));
+        if let Some(number) = small {
+            self.numbered.resize(self.numbered.len().max(number + 1), None);
+            self.numbered[number] = Some(id);
+        }
         Some(id)
     }
 
@@ -398,6 +403,18 @@ fn intern(names: &mut Interner, name: &[u8], is_name: fn(&[u8]) -> bool) -> Opti
         Ok(id) => Some(id),
         Err(_) => is_name(name).then(|| names.insert(key, name)),
     }
+}
+
+/// The number that a name is, if it is one of few digits and written in the one way there is.
+#[inline]
+fn small_number(name: &[u8]) -> Option<usize> {
+    let plain = match name {
+        [] | [b'0', _, ..] => false,
+        digits => digits.len() <= 4,
+    };
+    let digit =
+        |number: usize, &b: &u8| b.is_ascii_digit().then(|| number * 10 + usize::from(b - b'0'));
+    plain.then(|| name.iter().try_fold(0, digit))?
 }
 
 /// `File.java:12:7`, `File.java:12` or `NullLoc`; a negative number is an unknown one.

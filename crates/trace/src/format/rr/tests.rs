@@ -52,8 +52,13 @@ fn the_large_tool_writes_two_lines_for_what_takes_time() {
                     1:rel(@03) 1:enter(@04) 1:exit(@04) 0:join(1) 0:w(@02.x_I)";
     assert_eq!(Trace::collect(&mut source).unwrap().to_line(), expected);
     let counts: Vec<_> = source.skipped().unmodelled.iter().map(|(&k, &v)| (k, v)).collect();
-    let expected =
-        [("class initialised", 1), ("sleep", 2), ("thread created", 2), ("thread stopped", 1)];
+    let expected = [
+        ("class initialised", 1),
+        ("other half", 3),
+        ("sleep", 2),
+        ("thread created", 2),
+        ("thread stopped", 1),
+    ];
     assert_eq!(counts, expected);
     assert_eq!(source.skipped().foreign_lines, 0);
 }
