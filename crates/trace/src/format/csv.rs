@@ -79,7 +79,7 @@ impl CsvReader {
             if self.line > 1 || !is_header(text) {
                 match take_apart(text) {
                     Ok(parts) => {
-                        add(&parts, self.line, &mut self.symbols, &mut self.columns, batch)
+                        add(&parts, self.line, &mut self.symbols, &mut self.columns, batch);
                     }
                     Err(message) => {
                         let error = Error::parse(self.line, message);
@@ -293,10 +293,10 @@ impl<W: Write> CsvWriter<W> {
         }
         let name = symbols.threads.name(thread.0);
         let column = column_of(name).or_else(|| plain_number(name)).ok_or_else(|| {
-            refuse(format!("the thread {} has no column: they are T0, T1, …", show_bytes(name)))
+            refuse(&format!("the thread {} has no column: they are T0, T1, …", show_bytes(name)))
         })?;
         if self.owners.insert(column, thread).is_some_and(|owner| owner != thread) {
-            return Err(refuse(format!("two threads would share the column T{column}")));
+            return Err(refuse(&format!("two threads would share the column T{column}")));
         }
         self.columns[thread.index()] = Some(column);
         Ok(column)
@@ -336,11 +336,11 @@ impl<W: Write> CsvWriter<W> {
             | Op::BarrierEnter(_)
             | Op::BarrierExit(_) => {
                 let op = super::std::show_op(event, symbols);
-                return Err(refuse(format!("it has no {}", show_bytes(op.as_bytes()))));
+                return Err(refuse(&format!("it has no {}", show_bytes(op.as_bytes()))));
             }
         };
         if !is_name(operand) {
-            return Err(refuse(format!(
+            return Err(refuse(&format!(
                 "a name must not hold commas or blanks: {}",
                 show_bytes(operand)
             )));
@@ -352,7 +352,7 @@ impl<W: Write> CsvWriter<W> {
     }
 }
 
-fn refuse(why: String) -> io::Error {
+fn refuse(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("CSV cannot hold this trace: {why}"))
 }
 

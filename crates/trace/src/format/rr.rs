@@ -180,11 +180,10 @@ impl Log {
         }
         let thread = self.thread(parts.thread)?;
         let outer = self.threads[thread.index()].methods.last().copied();
-        let site = match parts.operation {
-            Operation::Read | Operation::Write if !parts.detail.is_empty() => {
-                self.location(parts.detail, outer)?
-            }
-            _ => self.method_site(outer),
+        let site = if parts.location.is_empty() {
+            self.method_site(outer)
+        } else {
+            self.location(parts.location, outer)?
         };
         let op = match parts.operation {
             Operation::Read => Op::Read(self.var(parts.operand)?),
@@ -196,7 +195,8 @@ impl Log {
             Operation::Enter | Operation::Exit => return self.call(thread, &parts).map(Some),
             Operation::Barrier => self.barrier(&parts)?,
             Operation::Start | Operation::Join | Operation::Wait | Operation::Notify => {
-                let op = self.twofold(thread, &parts)?;
+                let this = self.half(&parts)?;
+                let op = self.twofold(thread, this);
                 return Some(op.map(|op| Event { thread, op, site }));
             }
             Operation::Interrupted => {
@@ -238,22 +238,30 @@ impl Log {
     fn barrier(&mut self, parts: &Parts<'_>) -> Option<Op> {
         let name = parts.operand;
         let barrier = intern(&mut self.symbols.barriers, name, is_object).map(BarrierId);
-        match parts.detail {
+        match parts.flag {
             b"Enter" => barrier.map(Op::BarrierEnter),
             b"Exit" => barrier.map(Op::BarrierExit),
             _ => None,
         }
     }
 
-    /// The event of an operation that may have two lines; this may be the one without.
-    fn twofold(&mut self, thread: ThreadId, parts: &Parts<'_>) -> Option<Option<Op>> {
-        let this = match parts.operation {
-            Operation::Start => Half::Start(self.thread(parts.operand)?),
-            Operation::Join => Half::Join(self.thread(parts.operand)?),
-            Operation::Wait => Half::Wait(self.lock(parts.operand)?),
-            _ if !matches!(parts.detail, b"true" | b"false") => return None,
-            _ => Half::Notify(self.lock(parts.operand)?),
-        };
+    /// What a line that may come twice is about.
+    fn half(&mut self, parts: &Parts<'_>) -> Option<Half> {
+        if parts.operation == Operation::Start {
+            return self.thread(parts.operand).map(Half::Start);
+        }
+        if parts.operation == Operation::Join {
+            return self.thread(parts.operand).map(Half::Join);
+        }
+        if parts.operation == Operation::Wait {
+            return self.lock(parts.operand).map(Half::Wait);
+        }
+        let flag = matches!(parts.flag, b"true" | b"false");
+        flag.then(|| self.lock(parts.operand).map(Half::Notify))?
+    }
+
+    /// The event of a line that may come twice; this may be the one without.
+    fn twofold(&mut self, thread: ThreadId, this: Half) -> Option<Op> {
         let half = &mut self.threads[thread.index()].half;
         let second = *half == this;
         *half = if second { Half::None } else { this };
@@ -269,7 +277,7 @@ impl Log {
         if op.is_none() {
             self.unmodelled("other half");
         }
-        Some(op)
+        op
     }
 
     /// An interrupted thread that waited has its lock again.

@@ -83,34 +83,38 @@ pub(super) struct Parts<'a> {
     pub thread: &'a [u8],
     /// Empty where the operation takes none.
     pub operand: &'a [u8],
-    /// The third part of a notify or barrier, the location of an access; otherwise empty.
-    pub detail: &'a [u8],
+    /// The third part of a notify or barrier; otherwise empty.
+    pub flag: &'a [u8],
+    /// The location of an access, where it has one; otherwise empty.
+    pub location: &'a [u8],
 }
 
 /// Takes an event line apart. Whether the names are names is for the caller to ask, once for each
-/// new one: [`is_thread`], [`is_object`], [`is_method`], [`crate::format::rr::location`].
+/// new one: [`is_thread`], [`is_object`], [`is_method`].
 #[inline]
 pub(super) fn take_apart(line: &[u8]) -> Option<Parts<'_>> {
     let text = event_text(line)?;
     let open = text.iter().take(16).position(|&b| b == b'(')?;
     let operation = Operation::from_name(&text[..open])?;
     let inside = &text[open + 1..];
+    let mut parts = Parts { operation, thread: b"", operand: b"", flag: b"", location: b"" };
     if operation.form() == Form::Nothing {
-        let thread = inside.strip_suffix(b")")?;
-        return Some(Parts { operation, thread, operand: b"", detail: b"" });
+        parts.thread = inside.strip_suffix(b")")?;
+        return Some(parts);
     }
     let comma = inside.iter().position(|&b| b == b',')?;
-    let (thread, rest) = (&inside[..comma], &inside[comma + 1..]);
-    let (operand, detail) = match operation.form() {
-        Form::Access => access(rest)?,
-        Form::Volatile => volatile(rest)?,
-        Form::Method => (method(operation, rest)?, &b""[..]),
-        Form::LockAndFlag => flagged(rest.strip_suffix(b")")?)?,
+    parts.thread = &inside[..comma];
+    let rest = &inside[comma + 1..];
+    match operation.form() {
+        Form::Access => (parts.operand, parts.location) = access(rest)?,
+        Form::Volatile => parts.operand = volatile(rest)?,
+        Form::Method => parts.operand = method(operation, rest)?,
+        Form::LockAndFlag => (parts.operand, parts.flag) = flagged(rest.strip_suffix(b")")?)?,
         Form::Lock | Form::Thread | Form::Class | Form::Nothing => {
-            (rest.strip_suffix(b")")?, &b""[..])
+            parts.operand = rest.strip_suffix(b")")?;
         }
-    };
-    Some(Parts { operation, thread, operand, detail })
+    }
+    Some(parts)
 }
 
 /// What follows `@` and the indentation, which shows the depth of calls and means nothing here.
@@ -134,11 +138,11 @@ fn access(rest: &[u8]) -> Option<(&[u8], &[u8])> {
         .then_some((operand, &behind[location..]))
 }
 
-fn volatile(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+fn volatile(rest: &[u8]) -> Option<&[u8]> {
     let close = memchr::memchr(b')', rest)?;
     let behind = &rest[close + 1..];
     let fine = matches!(behind.first(), None | Some(b' ' | b'[')) && !holds_event(behind);
-    fine.then_some((&rest[..close], b""))
+    fine.then_some(&rest[..close])
 }
 
 /// The descriptor has the first closing parenthesis, the event the second.
@@ -289,10 +293,8 @@ fn broken(operation: Operation, inside: &[u8]) -> Option<&'static str> {
 }
 
 fn is_flagged(operation: Operation, inside: &[u8]) -> bool {
-    let flags: [&[u8]; 2] = match operation {
-        Operation::Barrier => [b"Enter", b"Exit"],
-        _ => [b"true", b"false"],
-    };
+    let barrier = operation == Operation::Barrier;
+    let flags: [&[u8]; 2] = if barrier { [b"Enter", b"Exit"] } else { [b"true", b"false"] };
     flagged(inside).is_some_and(|(name, flag)| is_object(name) && flags.contains(&flag))
 }
 
@@ -316,10 +318,12 @@ fn remark(text: &[u8]) -> Option<&'static str> {
 mod tests {
     use super::*;
 
+    /// The location or the flag is last.
     fn parts(line: &str) -> Option<(Operation, &str, &str, &str)> {
         let show = |bytes| std::str::from_utf8(bytes).unwrap();
-        take_apart(line.as_bytes())
-            .map(|p| (p.operation, show(p.thread), show(p.operand), show(p.detail)))
+        let p = take_apart(line.as_bytes())?;
+        let last = if p.flag.is_empty() { p.location } else { p.flag };
+        Some((p.operation, show(p.thread), show(p.operand), show(last)))
     }
 
     #[test]
