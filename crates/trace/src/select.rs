@@ -1,7 +1,8 @@
 //! Which blocks of a trace are meant to be atomic.
 //!
 //! A log of method calls has a block for every method, atomic or not. Patterns say which of them
-//! count; the `begin` and `end` of the others are taken out, and the events are numbered anew.
+//! count; the `begin` and `end` of the others are taken out before the events are
+//! numbered.
 //!
 //! - Without `atomic` patterns all methods count but those named `main` or `run`, as in the
 //!   AeroDrome paper. A trace whose blocks are declared has no such exception: all blocks count.
@@ -20,7 +21,7 @@
 //! mean nothing.
 
 use crate::error::Error;
-use crate::event::{Event, EventNo, Op};
+use crate::event::{Event, Op};
 use crate::ids::LabelId;
 use crate::source::{Batch, Blocks, Skipped, Source};
 use crate::symbols::Symbols;
@@ -143,22 +144,13 @@ pub struct Selected<S> {
     used: Vec<bool>,
     /// By thread: for each open block, whether it counts. A bare `end` goes with its `begin`.
     open: Vec<Vec<bool>>,
-    next_event: EventNo,
 }
 
 impl<S: Source> Selected<S> {
     /// Takes the blocks that `selection` leaves out from `source`.
     pub fn new(source: S, selection: Selection, blocks: Blocks) -> Selected<S> {
         let used = vec![false; selection.atomic.len() + selection.except.len()];
-        Selected {
-            source,
-            selection,
-            blocks,
-            counts: Vec::new(),
-            used,
-            open: Vec::new(),
-            next_event: 1,
-        }
+        Selected { source, selection, blocks, counts: Vec::new(), used, open: Vec::new() }
     }
 
     /// The patterns that have matched no label so far: probably spelt wrong.
@@ -232,8 +224,6 @@ impl<S: Source> Source for Selected<S> {
             let outcome = self.source.read(batch);
             let at_end = batch.events.is_empty();
             self.filter(batch);
-            batch.first = self.next_event;
-            self.next_event += batch.events.len() as u64;
             // An empty batch would mean the end.
             if outcome.is_err() || at_end || !batch.events.is_empty() {
                 return outcome;
@@ -353,16 +343,16 @@ mod tests {
     }
 
     #[test]
-    fn events_are_numbered_anew_and_keep_their_lines() {
+    fn events_keep_their_lines() {
         // The first batches lose all of their events.
         let words = "1:begin(main) ".repeat(20_000) + "1:r(x) 1:r(x) 1:begin(main) 1:r(x)";
         let mut source = selected(&words, Selection::default(), Blocks::Methods);
         let mut batch = Batch::default();
         source.read(&mut batch).unwrap();
         let lines: Vec<_> = (0..batch.events.len()).map(|i| batch.line(i).unwrap()).collect();
-        assert_eq!((batch.first, lines), (1, vec![20_001, 20_002, 20_004]));
+        assert_eq!(lines, [20_001, 20_002, 20_004]);
         source.read(&mut batch).unwrap();
-        assert_eq!((batch.first, batch.events.len()), (4, 0));
+        assert!(batch.events.is_empty());
     }
 
     #[test]

@@ -71,8 +71,7 @@ impl Batch {
 }
 
 impl Batch {
-    /// Drops the events that `keep` says no to. The others keep their lines; the first of them
-    /// takes the number of the batch.
+    /// Drops the events that `keep` says no to. The others keep their lines.
     pub fn retain(&mut self, mut keep: impl FnMut(&Event) -> bool) {
         let Some(start) = self.events.iter().position(|event| !keep(event)) else { return };
         let mut lines = Lines::None;

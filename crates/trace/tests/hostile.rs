@@ -1,6 +1,12 @@
 //! Readers against random and damaged input: they never panic, every line is accounted for, and
 //! an event that comes out is the one that stands on its line.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test may panic, and asks about some operations only"
+)]
+
 use std::collections::HashSet;
 use std::io::Cursor;
 

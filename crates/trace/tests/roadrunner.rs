@@ -1,6 +1,8 @@
 //! A small RoadRunner log beside the STD trace that it must become: methods of all kinds, two
 //! tellers, volatile accesses, and program output in between.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic, and asks about some operations only")]
+
 use std::io::Cursor;
 use std::path::Path;
 

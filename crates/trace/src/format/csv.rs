@@ -22,11 +22,11 @@ use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
 use crate::error::{Error, Place, show_bytes};
-use crate::event::{Event, EventNo, Op};
+use crate::event::{Event, Op};
 use crate::format::Writer;
 use crate::ids::{Site, ThreadId};
 use crate::lines::{LONGEST_LINE, LineBlocks, line_at};
-use crate::source::{BATCH, Batch, Skipped, Source};
+use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::Symbols;
 
 /// More columns than any trace needs; their commas would outweigh everything else.
@@ -42,7 +42,6 @@ pub struct CsvReader {
     at: usize,
     /// The number of the line at `at`.
     line: u64,
-    next_event: EventNo,
     lenient: bool,
     symbols: Symbols,
     skipped: Skipped,
@@ -57,7 +56,6 @@ impl CsvReader {
             blocks: LineBlocks::new(input),
             at: 0,
             line: 1,
-            next_event: 1,
             lenient,
             symbols: Symbols::default(),
             skipped: Skipped::default(),
@@ -99,9 +97,9 @@ impl CsvReader {
 
 impl Source for CsvReader {
     fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
-        batch.start(self.next_event);
+        batch.events.clear();
+        batch.lines = Lines::None;
         let outcome = self.fill(batch);
-        self.next_event += batch.events.len() as u64;
         batch.counts = self.symbols.counts();
         outcome
     }

@@ -37,10 +37,10 @@ mod line;
 use std::io::Read;
 
 use crate::error::{Error, Place};
-use crate::event::{Event, EventNo, Op};
+use crate::event::{Event, Op};
 use crate::ids::{BarrierId, LabelId, LockId, Site, TextId, ThreadId, VarId};
 use crate::lines::{LONGEST_LINE, LineBlocks, line_at};
-use crate::source::{BATCH, Batch, Skipped, Source};
+use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::{Interner, Key, SiteInfo, Symbols};
 use line::{Operation, Parts, Refused, explain, is_method, is_object, is_thread, take_apart};
 
@@ -92,7 +92,6 @@ pub struct RrReader {
     at: usize,
     /// The number of the line at `at`.
     line: u64,
-    next_event: EventNo,
     lenient: bool,
     log: Log,
 }
@@ -116,14 +115,7 @@ struct Log {
 impl RrReader {
     /// Reads from `input`. A lenient reader skips and counts malformed lines.
     pub fn new(input: Box<dyn Read + Send>, lenient: bool) -> RrReader {
-        RrReader {
-            blocks: LineBlocks::new(input),
-            at: 0,
-            line: 1,
-            next_event: 1,
-            lenient,
-            log: Log::default(),
-        }
+        RrReader { blocks: LineBlocks::new(input), at: 0, line: 1, lenient, log: Log::default() }
     }
 
     /// Fills the batch; its end, like that of the input, is no error.
@@ -154,9 +146,9 @@ impl RrReader {
 
 impl Source for RrReader {
     fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
-        batch.start(self.next_event);
+        batch.events.clear();
+        batch.lines = Lines::None;
         let outcome = self.fill(batch);
-        self.next_event += batch.events.len() as u64;
         batch.counts = self.log.symbols.counts();
         outcome
     }

@@ -129,7 +129,7 @@ fn events_keep_the_numbers_of_their_lines() {
     assert_eq!(lines, [2, 3, 6]);
     assert_eq!((source.skipped().foreign_lines, source.skipped().lost_events), (3, 1));
     source.read(&mut batch).unwrap();
-    assert_eq!((batch.first, batch.events.len()), (4, 0));
+    assert!(batch.events.is_empty());
 }
 
 #[test]
