@@ -17,6 +17,8 @@ mod lines;
 mod notation;
 #[cfg(feature = "files")]
 pub mod pipeline;
+#[cfg(feature = "files")]
+pub mod select;
 mod source;
 mod symbols;
 #[cfg(feature = "files")]

@@ -52,16 +52,17 @@ impl Key {
         }
     }
 
-    /// The top byte 0xff marks a digest: equal digests still have to compare their texts.
-    #[cold]
+    /// The top byte 0xff marks a digest: equal digests still have to compare their texts. The two
+    /// halves do not wait for each other, and the last word overlaps the one before.
+    #[inline(never)]
     fn digest(name: &[u8]) -> Key {
         let mut low = name.len() as u64;
         let mut high = 0x9e37_79b9_7f4a_7c15;
-        for chunk in name.chunks(8) {
-            let mut bytes = [0; 8];
-            bytes[..chunk.len()].copy_from_slice(chunk);
-            low = mix(low ^ u64::from_le_bytes(bytes), 0xd134_2543_de82_ef95);
-            high = mix(high, low | 1);
+        let (words, _) = name.as_chunks::<8>();
+        for word in words.iter().chain(name.last_chunk::<8>()) {
+            let word = u64::from_le_bytes(*word);
+            low = mix(low ^ word, 0xd134_2543_de82_ef95);
+            high = mix(high ^ word, 0xa076_1d64_78bd_642f);
         }
         Key { low, high: high | 0xff << 56 }
     }
@@ -321,13 +322,17 @@ impl Symbols {
         }
     }
 
-    /// A site as a person reads it: `Set.java:12`, the bare number, or `?`.
+    /// A site as a person reads it: `Set.java:12`, the method where only that is known, the bare
+    /// number, or `?`.
     pub fn show_site(&self, site: Site) -> String {
         match site.kind() {
             SiteKind::Unknown => "?".to_owned(),
             SiteKind::Number(n) => n.to_string(),
             SiteKind::Entry(i) => self.sites.get(i).map_or("?".to_owned(), |info| {
                 let file = String::from_utf8_lossy(self.texts.name(info.file.0));
+                if file.is_empty() {
+                    return String::from_utf8_lossy(self.texts.name(info.method.0)).into_owned();
+                }
                 if info.line == 0 { file.into_owned() } else { format!("{file}:{}", info.line) }
             }),
         }

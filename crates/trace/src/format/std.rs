@@ -476,6 +476,11 @@ pub fn is_name(name: &[u8]) -> bool {
         && !name.iter().any(|b| matches!(b, b'|' | b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c))
 }
 
+/// Whether a line is an event of an STD trace.
+pub(super) fn looks_like(line: &[u8]) -> bool {
+    why_not(line).is_none()
+}
+
 /// Why a line is not an event.
 fn why_not(line: &[u8]) -> Option<String> {
     const FORM: &str = "an event is THREAD|OP|LOC, e.g. `T1|w(x)|17`";
