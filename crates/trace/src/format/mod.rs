@@ -1,12 +1,17 @@
 //! Trace formats, one file each, and the registry that the command line reads.
 
+pub mod pace;
+#[cfg(feature = "files")]
 pub mod std;
 
 use ::std::io;
 use ::std::path::Path;
 
+#[cfg(feature = "files")]
 use crate::input::Input;
-use crate::source::{Batch, Blocks, Source};
+#[cfg(feature = "files")]
+use crate::source::{Blocks, Source};
+use crate::source::Batch;
 use crate::symbols::Symbols;
 
 /// A trace format.
@@ -14,16 +19,19 @@ use crate::symbols::Symbols;
 pub enum Format {
     /// RAPID's STD with Paceline's operations.
     Std,
+    /// Paceline's own binary format.
+    Pace,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: &[Format] = &[Format::Std];
+    pub const ALL: &[Format] = &[Format::Std, Format::Pace];
 
     /// The name on the command line, which is also the file name's ending.
     pub fn name(self) -> &'static str {
         match self {
             Format::Std => "std",
+            Format::Pace => "pace",
         }
     }
 
@@ -40,9 +48,15 @@ impl Format {
         }
         Format::from_name(path.extension()?.to_str()?)
     }
+
+    /// The format of an input that starts with these bytes.
+    pub fn detect(head: &[u8]) -> Option<Format> {
+        head.starts_with(&pace::MAGIC).then_some(Format::Pace)
+    }
 }
 
 /// A source and what is known about it before the first event.
+#[cfg(feature = "files")]
 pub struct Opened {
     /// The events.
     pub source: Box<dyn Source>,
@@ -51,12 +65,17 @@ pub struct Opened {
 }
 
 /// Starts reading `input` in the given format.
+#[cfg(feature = "files")]
 pub fn read(input: Input, format: Format, lenient: bool) -> Opened {
     match format {
         Format::Std => Opened {
             source: Box::new(std::StdReader::new(input.bytes, lenient)),
             blocks: Blocks::Declared,
         },
+        Format::Pace => {
+            let reader = pace::PaceReader::new(input.bytes);
+            Opened { blocks: reader.blocks(), source: Box::new(reader) }
+        }
     }
 }
 
