@@ -9,9 +9,9 @@ use ::std::path::Path;
 
 #[cfg(feature = "files")]
 use crate::input::Input;
+use crate::source::Batch;
 #[cfg(feature = "files")]
 use crate::source::{Blocks, Source};
-use crate::source::Batch;
 use crate::symbols::Symbols;
 
 /// A trace format.

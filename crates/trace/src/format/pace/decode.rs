@@ -1,9 +1,10 @@
 //! The reader: one block in memory, decoded a batch at a time.
 
+use std::hint::select_unpredictable;
 use std::io::{self, Read};
 
 use super::names::{take_names, take_number};
-use super::predict::{LOOK, Limits, Memory, SHAPES, WIDE, unzigzag};
+use super::predict::{LOOK, Limits, Memory, SHAPES, WIDE, WIDE_TAG, unzigzag};
 use super::{
     BLOCK, BLOCK_HEADER_LEN, BlockHeader, FOOTER_LEN, Footer, HEADER_LEN, INDEX, INDEX_ENTRY_LEN,
     IndexEntry, checksum, decode_header,
@@ -142,9 +143,7 @@ impl PaceReader {
     }
 
     fn start_block(&mut self, header: &BlockHeader, names: &[u8]) -> Result<(), Error> {
-        if checksum(names) != header.names_sum
-            || checksum(&self.block.bytes) != header.events_sum
-        {
+        if checksum(names) != header.names_sum || checksum(&self.block.bytes) != header.events_sum {
             return Err(self.damaged("a damaged block: its checksum does not match"));
         }
         take_names(names, &mut self.symbols)
@@ -175,7 +174,8 @@ impl PaceReader {
         }
         let footer = Footer { index_offset: self.offset, events: self.next - 1 };
         let expected = self.index_sum.take();
-        let index_is_right = expected.is_none_or(|e| (e.entries, e.sum.finalize()) == (entries, sum));
+        let index_is_right =
+            expected.is_none_or(|e| (e.entries, e.sum.finalize()) == (entries, sum));
         if Footer::decode(&bytes) != Some(footer) || !index_is_right {
             return Err(self.damaged("the footer or the index does not match the blocks"));
         }
@@ -274,100 +274,100 @@ impl Block {
     }
 
     /// Fills `events`; returns how many before the first one that is not allowed.
+    #[inline(never)]
     fn decode(&mut self, events: &mut [Event]) -> usize {
         let mut good = events.len();
-        let mut at = self.at;
+        let mut cursor = Cursor { bytes: &self.bytes, at: self.at };
         let memory = &mut *self.memory;
         for (i, slot) in events.iter_mut().enumerate() {
-            match take_event(&self.bytes, at, &self.limits, memory) {
-                Some((event, len)) => {
-                    *slot = event;
-                    at += len;
-                }
-                None => {
-                    good = i;
-                    break;
-                }
+            if cursor.take_event(&self.limits, memory, slot).is_none() {
+                good = i;
+                break;
             }
         }
-        self.at = at;
+        self.at = cursor.at;
         self.left -= good as u32;
         good
     }
 }
 
-/// The event at `at` and its length; `None` if it is none. Without branches that depend on what
-/// the event is, except for the rare wide ones.
-#[inline(always)]
-fn take_event(
-    bytes: &[u8],
+/// A place in the events of a block.
+struct Cursor<'a> {
+    bytes: &'a [u8],
     at: usize,
-    limits: &Limits,
-    memory: &mut Memory,
-) -> Option<(Event, usize)> {
-    let look: &[u8; LOOK] = bytes.get(at..)?.first_chunk()?;
-    let [tag, fields @ ..] = *look;
-    let shape = &SHAPES[usize::from(tag)];
-    let fields = u64::from_le_bytes(fields);
-    let kind = shape.kind | (fields as u8 & shape.kind_mask);
-    if kind >= 32 {
-        return take_wide(bytes, at, limits, memory);
-    }
-    let mask = u32::from(shape.thread_mask);
-    let named = (fields >> shape.thread_shift) as u32 & mask;
-    let thread = if mask == 0 { memory.thread } else { named };
-    let (last, foretold) = memory.sites(thread, kind);
-    let base = if shape.site_mask == 0 { foretold } else { last };
-    let site_diff = (fields >> shape.site_shift) as u32 & shape.site_mask;
-    let operand_diff = (fields >> shape.operand_shift) as u32 & shape.operand_mask;
-    let site = base.wrapping_add(unzigzag(site_diff));
-    let event = learn(thread, last, kind, site, operand_diff, limits, memory)?;
-    Some((event, usize::from(shape.len)))
 }
 
-#[cold]
-fn take_wide(
-    bytes: &[u8],
-    at: usize,
-    limits: &Limits,
-    memory: &mut Memory,
-) -> Option<(Event, usize)> {
-    let before = &bytes[at..bytes.len() - LOOK];
-    let [tag, kind, rest @ ..] = before else {
-        return None;
-    };
-    let mut rest = rest;
-    let kind = kind ^ WIDE;
-    if *tag != 0xe0 || kind >= 32 {
-        return None;
+impl Cursor<'_> {
+    /// Takes the next event; `None` if it is none. Nothing here branches on what the event is,
+    /// except for the rare wide ones: guesses that fail half of the time would cost more than
+    /// all the rest. For the same reason the event is written in place, field by field.
+    #[inline(always)]
+    fn take_event(&mut self, limits: &Limits, memory: &mut Memory, slot: &mut Event) -> Option<()> {
+        let look: &[u8; LOOK] = self.bytes.get(self.at..)?.first_chunk()?;
+        let [tag, fields @ ..] = *look;
+        let shape = &SHAPES[usize::from(tag)];
+        let fields = u64::from_le_bytes(fields);
+        let kind = shape.kind | (fields as u8 & shape.kind_mask);
+        if kind >= 32 {
+            return self.take_wide(limits, memory, slot);
+        }
+        let named = (fields >> shape.thread_shift) as u32 & u32::from(shape.thread_mask);
+        let thread = select_unpredictable(shape.thread_mask == 0, memory.thread, named);
+        let (last, foretold) = memory.sites(thread, kind);
+        let base = select_unpredictable(shape.site_mask == 0, foretold, last);
+        let codes = Codes {
+            kind,
+            thread,
+            site: base
+                .wrapping_add(unzigzag((fields >> shape.site_shift) as u32 & shape.site_mask)),
+            last_site: last,
+            operand_diff: (fields >> shape.operand_shift) as u32 & shape.operand_mask,
+        };
+        self.at += usize::from(shape.len);
+        codes.learn(limits, memory, slot)
     }
-    let thread = take_number(&mut rest)?;
-    let operand_diff = take_number(&mut rest)?;
-    let (last, _) = memory.sites(thread, kind);
-    let site = last.wrapping_add(unzigzag(take_number(&mut rest)?));
-    let event = learn(thread, last, kind, site, operand_diff, limits, memory)?;
-    Some((event, before.len() - rest.len()))
+
+    #[cold]
+    #[inline(never)]
+    fn take_wide(&mut self, limits: &Limits, memory: &mut Memory, slot: &mut Event) -> Option<()> {
+        let before = &self.bytes[self.at..self.bytes.len() - LOOK];
+        let [WIDE_TAG, kind, rest @ ..] = before else {
+            return None;
+        };
+        let mut rest = rest;
+        let kind = kind ^ WIDE;
+        let thread = take_number(&mut rest)?;
+        let operand_diff = take_number(&mut rest)?;
+        let (last_site, _) = memory.sites(thread, kind);
+        let site = last_site.wrapping_add(unzigzag(take_number(&mut rest)?));
+        self.at += before.len() - rest.len();
+        let codes = Codes { kind, thread, site, last_site, operand_diff };
+        if kind < 32 { codes.learn(limits, memory, slot) } else { None }
+    }
 }
 
-/// Makes the event and remembers it; `None` if it has an id without a name.
-#[inline(always)]
-fn learn(
-    thread: u32,
-    last: u32,
+/// An event as it is written.
+struct Codes {
     kind: u8,
-    site_code: u32,
+    thread: u32,
+    site: u32,
+    last_site: u32,
     operand_diff: u32,
-    limits: &Limits,
-    memory: &mut Memory,
-) -> Option<Event> {
-    memory.learn_site(thread, last, kind, site_code);
-    let known = memory.operand(site_code, kind);
-    let operand = known.wrapping_add(unzigzag(operand_diff));
-    *known = operand;
-    let (op, op_is_good) = limits.operation(kind, operand);
-    let (site, site_is_good) = limits.site(site_code);
-    let good = op_is_good & site_is_good & limits.thread(thread);
-    good.then_some(Event { thread: ThreadId(thread), op, site })
+}
+
+impl Codes {
+    /// Makes the event and remembers it; `None` if it has an id without a name.
+    #[inline(always)]
+    fn learn(&self, limits: &Limits, memory: &mut Memory, slot: &mut Event) -> Option<()> {
+        memory.learn_site(self.thread, self.last_site, self.kind, self.site);
+        let known = memory.operand(self.site, self.kind);
+        let operand = known.wrapping_add(unzigzag(self.operand_diff));
+        *known = operand;
+        let (op, op_is_good) = limits.operation(self.kind, operand);
+        let (site, site_is_good) = limits.site(self.site);
+        *slot = Event { thread: ThreadId(self.thread), op, site };
+        (op_is_good & site_is_good & limits.thread(self.thread)).then_some(())
+    }
 }
 
 /// The header of the file.
@@ -396,11 +396,7 @@ pub(super) fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> io::Result
 
 /// Reads a part of `len` bytes; false if the input ends before. Memory grows with what is really
 /// there, not with what is claimed.
-pub(super) fn read_part(
-    input: &mut impl Read,
-    len: u32,
-    part: &mut Vec<u8>,
-) -> io::Result<bool> {
+pub(super) fn read_part(input: &mut impl Read, len: u32, part: &mut Vec<u8>) -> io::Result<bool> {
     part.clear();
     input.take(u64::from(len)).read_to_end(part)?;
     Ok(part.len() == len as usize)

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::names::{Written, invalid, put_number};
 use super::predict::{
-    Limits, Memory, OTHER_KIND, WIDE, kind_code, operand_code, site_code, tag, zigzag,
+    Limits, Memory, OTHER_KIND, WIDE, WIDE_TAG, kind_code, operand_code, site_code, tag, zigzag,
 };
 use super::{
     BLOCK_EVENTS, BlockHeader, Footer, HEADER_LEN, INDEX, IndexEntry, checksum, encode_header,
@@ -180,7 +180,7 @@ fn byte_len(value: u32) -> u8 {
 
 #[cold]
 fn put_wide(kind: u8, fields: [u32; 3], out: &mut Vec<u8>) {
-    out.push(tag(false, 0, 0, OTHER_KIND));
+    out.push(WIDE_TAG);
     out.push(WIDE | kind);
     for field in fields {
         put_number(out, field);

@@ -20,6 +20,8 @@ mod encode;
 mod names;
 mod predict;
 mod seek;
+#[cfg(test)]
+mod tests;
 
 pub use decode::PaceReader;
 pub use encode::PaceWriter;

@@ -43,6 +43,8 @@ pub(super) const KINDS: [Kind; 21] = [
 pub(super) const OTHER_KIND: u8 = 7;
 /// In that byte: the fields are variable-length numbers, because some do not fit a shape.
 pub(super) const WIDE: u8 = 0x80;
+/// The tag of such an event.
+pub(super) const WIDE_TAG: u8 = tag(false, 0, 0, OTHER_KIND);
 /// The longest event: tag, kind and three numbers of five bytes.
 pub(super) const LONGEST_EVENT: usize = 17;
 /// The most bytes that one look at an event takes: the tag and the eight bytes after it.
@@ -284,7 +286,7 @@ const fn shape(tag: u8) -> Shape {
 }
 
 const THREADS: usize = 1 << 8;
-const NEXT_SITES: usize = 1 << 12;
+const NEXT_SITES: usize = 1 << 13;
 const OPERANDS: usize = 1 << 13;
 
 /// What has been learned since the start of the block.
@@ -316,6 +318,7 @@ impl Memory {
     }
 
     /// The last site of a thread, and the one that came after it the last time.
+    /// Threads share what comes after: they run the same program.
     #[inline(always)]
     pub(super) fn sites(&self, thread: u32, kind_code: u8) -> (u32, u32) {
         let last = self.last_sites[thread as usize % THREADS];
@@ -338,7 +341,9 @@ impl Memory {
     }
 }
 
+/// What comes next depends on whether it is a read, a write, a begin or an end: that tells the
+/// ways apart that a program takes from one place, and is a tenth of the size of a trace.
 #[inline(always)]
-fn next_site_at(last: u32, _kind_code: u8) -> usize {
-    last as usize % NEXT_SITES
+fn next_site_at(last: u32, kind_code: u8) -> usize {
+    (last << 2 | u32::from(kind_code & 3)) as usize % NEXT_SITES
 }

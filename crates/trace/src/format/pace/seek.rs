@@ -78,14 +78,12 @@ impl Walk {
             return Ok(false);
         };
         let mut names = Vec::new();
-        let whole = read_part(file, header.names_len, &mut names)?
-            && is_there(file, header.events_len)?;
+        let whole =
+            read_part(file, header.names_len, &mut names)? && is_there(file, header.events_len)?;
         if !whole {
             return Ok(false);
         }
-        if checksum(&names) != header.names_sum
-            || take_names(&names, &mut self.symbols).is_none()
-        {
+        if checksum(&names) != header.names_sum || take_names(&names, &mut self.symbols).is_none() {
             let at = Place { line: None, event: Some(header.first) };
             return Err(Error::damaged(at, "a block with damaged names"));
         }
