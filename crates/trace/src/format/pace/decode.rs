@@ -252,8 +252,8 @@ impl Source for PaceReader {
         let read = self.block.decode(&mut batch.events);
         batch.events.truncate(read);
         self.next += read as u64;
-        let complete = self.block.left > 0 || self.block.is_used_up();
-        if read < wanted || !complete {
+        let left_over = wanted > 0 && self.block.left == 0 && !self.block.is_used_up();
+        if read < wanted || left_over {
             return Err(self.damaged("the checksum is right but this is no event of the format"));
         }
         Ok(())
@@ -270,7 +270,7 @@ impl Source for PaceReader {
 
 impl Block {
     fn is_used_up(&self) -> bool {
-        self.bytes.is_empty() || self.at + LOOK == self.bytes.len()
+        self.at + LOOK == self.bytes.len()
     }
 
     /// Fills `events`; returns how many before the first one that is not allowed.
