@@ -1,6 +1,8 @@
 //! The `pace` format from outside: what is written is read, whole, cut off, damaged, or from the
 //! middle.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
+
 use std::io::Cursor;
 
 use paceline_trace::format::pace::{PaceReader, PaceWriter};

@@ -64,7 +64,7 @@ fn sites_of_all_kinds_are_neighbours_of_zero() {
 #[test]
 fn a_block_made_by_hand_is_read() {
     // Reads y at site 4; the other thread does the same, as foretold.
-    let events = [0b000_01_01_0, 2, 10, 0b000_00_00_1, 1];
+    let events = [0b0000_1010, 2, 10, 0b0000_0001, 1];
     let read =
         |thread, var, site| Event { thread: ThreadId(thread), op: Op::Read(VarId(var)), site };
     let expected = vec![read(0, 1, Site::number(4)), read(1, 1, Site::number(4))];
@@ -78,18 +78,18 @@ fn what_no_writer_makes_is_refused_even_with_a_right_checksum() {
     };
     let no_event = "event 1: the checksum is right but this is no event of the format";
     // An id without a name: variable 3, thread 2, lock 0, entry 0 of the site table.
-    assert_eq!(refused(NAMES, &[0b000_00_01_0, 6], 1), no_event);
-    assert_eq!(refused(NAMES, &[0b000_00_00_1, 2], 1), no_event);
-    assert_eq!(refused(NAMES, &[0b100_00_00_0], 1), no_event);
-    assert_eq!(refused(NAMES, &[0b000_01_00_0, 3], 1), no_event);
+    assert_eq!(refused(NAMES, &[0b0000_0010, 6], 1), no_event);
+    assert_eq!(refused(NAMES, &[0b0000_0001, 2], 1), no_event);
+    assert_eq!(refused(NAMES, &[0b1000_0000], 1), no_event);
+    assert_eq!(refused(NAMES, &[0b0000_1000, 3], 1), no_event);
     // Kinds that do not exist, short and wide; a wide event that is cut off.
-    assert_eq!(refused(NAMES, &[0b111_00_00_0, 21], 1), no_event);
-    assert_eq!(refused(NAMES, &[0b111_00_00_0, 0x40], 1), no_event);
-    assert_eq!(refused(NAMES, &[0b111_00_00_0, 0x80 | 21, 0, 0, 0], 1), no_event);
-    assert_eq!(refused(NAMES, &[0b111_00_00_0, 0x80, 0, 0], 1), no_event);
+    assert_eq!(refused(NAMES, &[0b1110_0000, 21], 1), no_event);
+    assert_eq!(refused(NAMES, &[0b1110_0000, 0x40], 1), no_event);
+    assert_eq!(refused(NAMES, &[0b1110_0000, 0x80 | 21, 0, 0, 0], 1), no_event);
+    assert_eq!(refused(NAMES, &[0b1110_0000, 0x80, 0, 0], 1), no_event);
     // More bytes than events, and fewer.
     assert!(refused(NAMES, &[0, 0, 0], 2).ends_with(&no_event[9..]));
-    assert!(refused(NAMES, &[0b000_11_11_0, 0, 0], 1).ends_with(&no_event[9..]));
+    assert!(refused(NAMES, &[0b0001_1110, 0, 0], 1).ends_with(&no_event[9..]));
     // A name twice; a count that the bytes do not hold; bytes left over.
     let no_names = "event 1: a block with a wrong list of names";
     assert_eq!(refused(&[2, 1, b'A', 1, b'A', 0, 0, 0, 0, 0, 0, 0], &[0], 1), no_names);
