@@ -6,7 +6,6 @@
 
 mod error;
 mod event;
-#[cfg(feature = "files")]
 pub mod format;
 mod ids;
 #[cfg(feature = "files")]

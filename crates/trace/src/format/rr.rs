@@ -334,9 +334,9 @@ impl Log {
     fn location(&mut self, name: &[u8], method: Option<LabelId>) -> Option<Site> {
         let method = method.unwrap_or(LabelId::UNNAMED);
         let key = Key::new(name);
-        let index = match self.location_names.find(key, name) {
-            Ok(index) => index as usize,
-            Err(_) => self.new_location(key, name)?,
+        let index = match self.location_names.find(key, key.hash(), name) {
+            Some(index) => index as usize,
+            None => self.new_location(key, name)?,
         };
         let known = self.locations[index];
         if known.method == method && known.site != Site::UNKNOWN {
@@ -399,9 +399,9 @@ impl Log {
 #[inline]
 fn intern(names: &mut Interner, name: &[u8], is_name: fn(&[u8]) -> bool) -> Option<u32> {
     let key = Key::new(name);
-    match names.find(key, name) {
-        Ok(id) => Some(id),
-        Err(_) => is_name(name).then(|| names.insert(key, name)),
+    match names.find(key, key.hash(), name) {
+        Some(id) => Some(id),
+        None => is_name(name).then(|| names.insert(key, name)),
     }
 }
 
