@@ -11,7 +11,7 @@
 //! id leaves it that has no name.
 //!
 //! - this file: the fixed parts (header, block header, index, footer);
-//! - [`predict`](self): how an event is foretold and what its bytes mean;
+//! - `predict`: how an event is foretold and what its bytes mean;
 //! - `names`, `encode`, `decode`, `seek`: the names of a block, the writer, the reader, and
 //!   starting in the middle.
 
