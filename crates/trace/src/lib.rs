@@ -8,6 +8,8 @@ mod error;
 mod event;
 #[cfg(feature = "files")]
 pub mod format;
+#[cfg(feature = "files")]
+pub mod generate;
 mod ids;
 #[cfg(feature = "files")]
 pub mod input;
