@@ -55,7 +55,7 @@ use thread::{Item, Thread};
 use crate::error::Error;
 use crate::event::{Event, EventNo, Op};
 use crate::ids::{LabelId, Site, ThreadId, VarId};
-use crate::source::{BATCH, Batch, Skipped, Source};
+use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::{Interner, Symbols};
 
 const LABELS: u32 = 16;
@@ -274,7 +274,8 @@ impl Generator {
 
 impl Source for Generator {
     fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
-        batch.start(self.emitted + 1);
+        batch.events.clear();
+        batch.lines = Lines::None;
         batch.counts = self.symbols.counts();
         let count = (self.shape.events - self.emitted).min(BATCH as u64);
         batch.events.extend((0..count).map(|_| self.next()));
