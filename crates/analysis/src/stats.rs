@@ -116,7 +116,8 @@ impl Use {
         let first = self.0 >> 2;
         let first = if first == 0 { me } else { first };
         let several = u32::from(first != me) * Self::SEVERAL;
-        Use(first << 2 | self.0 & 3 | several | u32::from(writes) * Self::WRITTEN)
+        let written = u32::from(writes) * Self::WRITTEN;
+        Use(first << 2 | self.0 & 3 | several | written)
     }
 
     fn is_used(self) -> bool {

@@ -3,7 +3,7 @@
 //!
 //! # Why they are serializable
 //! Threads take random turns, and their transactions overlap as the turns fall. Behind that there
-//! is a hidden serial order. A clock gives every transaction its [place](order::Place) in it: a
+//! is a hidden serial order. A clock gives every transaction its place in it: a
 //! block when it begins, any event outside of blocks for itself. An operation is only done when
 //! every edge that enters it (`docs/semantics.md`) comes from the same place or an earlier one;
 //! otherwise the thread does something else. This is timestamp ordering, as databases know it,
