@@ -8,8 +8,8 @@ use paceline_trace::validate::Validator;
 use paceline_trace::{BarrierId, Event, Kind, Op, ThreadId, Trace};
 
 fn generate(shape: &Shape) -> Trace {
-    let mut generator = Generator::new(shape.clone()).unwrap();
-    Trace::collect(&mut generator).unwrap()
+    let mut generator = Generator::new(shape.clone()).expect("a shape that works");
+    Trace::collect(&mut generator).expect("no input, no error")
 }
 
 /// Which transaction each event belongs to.
@@ -43,7 +43,7 @@ fn rounds(events: &[Event]) -> Vec<u32> {
             rounds[i] = *round;
         }
         if let Op::BarrierExit(b) = event.op {
-            let (round, leaving) = state.get_mut(&b).unwrap();
+            let (round, leaving) = state.get_mut(&b).expect("entered before");
             *leaving = true;
             rounds[i] = *round;
         }
@@ -295,8 +295,8 @@ fn a_long_transaction_lasts_the_whole_trace_and_comes_before_others() {
 fn the_seed_decides() {
     let shape = Shape { events: 5000, ..Shape::default() };
     assert_eq!(generate(&shape).events, generate(&shape).events);
-    let other = Shape { seed: 2, ..shape.clone() };
-    assert_ne!(generate(&shape).events, generate(&other).events);
+    let first = generate(&shape).events;
+    assert_ne!(first, generate(&Shape { seed: 2, ..shape }).events);
 }
 
 /// A change of this line changes every bench that was ever run: think twice.
