@@ -10,6 +10,7 @@ pub mod frontier;
 pub mod random;
 pub mod rounds;
 pub mod slots;
+pub mod stats;
 
 use std::ops::ControlFlow;
 

@@ -7,6 +7,8 @@
 mod error;
 mod event;
 pub mod format;
+#[cfg(feature = "files")]
+pub mod generate;
 mod ids;
 #[cfg(feature = "files")]
 pub mod input;
