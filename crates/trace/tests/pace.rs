@@ -93,13 +93,12 @@ fn reader_of(file: &[u8]) -> PaceReader {
     PaceReader::new(Box::new(Cursor::new(file.to_vec())))
 }
 
-/// All events, numbered without gaps from `first`, and how reading ended.
-fn read(reader: &mut PaceReader, first: u64) -> (Vec<Event>, Result<(), Error>) {
+/// All events, and how reading ended.
+fn read(reader: &mut PaceReader) -> (Vec<Event>, Result<(), Error>) {
     let mut batch = Batch::default();
     let mut events = Vec::new();
     loop {
         let outcome = reader.read(&mut batch);
-        assert!(batch.events.is_empty() || batch.first == first + events.len() as u64);
         events.extend_from_slice(&batch.events);
         if outcome.is_err() || batch.events.is_empty() {
             return (events, outcome);
@@ -134,7 +133,7 @@ proptest! {
         let (front, back) = events.split_at(split.min(events.len()));
         let mut reader = reader_of(&file_of(&[front, back], &symbols, blocks));
         prop_assert_eq!(reader.blocks(), blocks);
-        let (read, outcome) = read(&mut reader, 1);
+        let (read, outcome) = read(&mut reader);
         prop_assert!(outcome.is_ok());
         prop_assert_eq!(read, events);
         prop_assert!(reader.skipped().cut_off.is_none());
@@ -149,9 +148,9 @@ proptest! {
         let (mut file, _) = small_file();
         file.truncate(keep);
         file.extend_from_slice(&garbage);
-        let _ = read(&mut reader_of(&file), 1);
-        if let Ok((mut reader, first)) = PaceReader::open_at(Cursor::new(file), 7) {
-            let _ = read(&mut reader, first);
+        let _ = read(&mut reader_of(&file));
+        if let Ok((mut reader, _)) = PaceReader::open_at(Cursor::new(file), 7) {
+            let _ = read(&mut reader);
         }
     }
 }
@@ -182,7 +181,7 @@ fn a_file_cut_off_anywhere_gives_a_prefix_and_a_note() {
     let mut prefixes = Vec::new();
     for len in 0..file.len() {
         let mut reader = reader_of(&file[..len]);
-        let (events, outcome) = read(&mut reader, 1);
+        let (events, outcome) = read(&mut reader);
         assert!(all.starts_with(&events));
         assert_eq!(outcome.is_err(), len < 16, "cut to {len}");
         assert_eq!(reader.skipped().cut_off.is_some(), len >= 16, "cut to {len}");
@@ -201,7 +200,7 @@ fn no_changed_byte_goes_unnoticed() {
             let mut changed = file.clone();
             changed[at] ^= change;
             let mut reader = reader_of(&changed);
-            let (events, outcome) = read(&mut reader, 1);
+            let (events, outcome) = read(&mut reader);
             assert!(all.starts_with(&events));
             // A changed count of the index may make it seem longer than the file.
             let noticed = outcome.is_err() || reader.skipped().cut_off.is_some();
@@ -214,7 +213,7 @@ fn no_changed_byte_goes_unnoticed() {
 fn a_block_that_is_cut_off_tells_how_many_events_are_lost() {
     let (file, all) = small_file();
     let mut reader = reader_of(&file[..last_block(&file) + 37]);
-    let (events, outcome) = read(&mut reader, 1);
+    let (events, outcome) = read(&mut reader);
     assert!(outcome.is_ok());
     assert_eq!(events, all[..6]);
     assert_eq!(
@@ -229,7 +228,7 @@ fn a_damaged_block_is_named_by_its_first_event() {
     let (mut file, all) = small_file();
     let last = last_block(&file);
     file[last - 1] ^= 1;
-    let (events, outcome) = read(&mut reader_of(&file), 1);
+    let (events, outcome) = read(&mut reader_of(&file));
     assert_eq!(events, all[..3]);
     let error = outcome.unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Damaged(_)));
@@ -240,7 +239,7 @@ fn a_damaged_block_is_named_by_its_first_event() {
 fn what_follows_the_end_is_an_error() {
     let (mut file, all) = small_file();
     file.push(0);
-    let (events, outcome) = read(&mut reader_of(&file), 1);
+    let (events, outcome) = read(&mut reader_of(&file));
     assert_eq!(events, all);
     assert!(outcome.unwrap_err().to_string().contains("something follows"));
 }
@@ -266,14 +265,14 @@ fn reading_starts_at_any_event() {
             let opened = PaceReader::open_at(Cursor::new(file.clone()), event);
             let (mut reader, first) = opened.unwrap();
             assert_eq!((first, reader.blocks()), (block, Blocks::Methods));
-            let (read, outcome) = read(&mut reader, first);
+            let (read, outcome) = read(&mut reader);
             assert!(outcome.is_ok());
             assert_eq!(read, events[first as usize - 1..]);
             assert_same_symbols(reader.symbols(), &symbols);
         }
         let (mut reader, first) = PaceReader::open_at(Cursor::new(file), 150_001).unwrap();
         assert_eq!(first, 150_001);
-        assert_eq!(read(&mut reader, first).0, []);
+        assert_eq!(read(&mut reader).0, []);
     }
 }
 
@@ -284,11 +283,11 @@ fn starting_in_a_damaged_block_is_an_error() {
     file[last - 1] ^= 1;
     let (mut reader, first) = PaceReader::open_at(Cursor::new(file.clone()), 5).unwrap();
     assert_eq!(first, 4);
-    assert!(read(&mut reader, first).1.is_err());
+    assert!(read(&mut reader).1.is_err());
     // Its events are not needed to start behind it.
     let (mut reader, first) = PaceReader::open_at(Cursor::new(file), 7).unwrap();
     assert_eq!(first, 7);
-    assert!(read(&mut reader, first).1.is_ok());
+    assert!(read(&mut reader).1.is_ok());
 }
 
 #[test]
@@ -302,12 +301,12 @@ fn megabytes_of_names_go_into_blocks_of_their_own() {
     let file = file_of(&[&[event]], &symbols, Blocks::Declared);
     assert_eq!(file.windows(4).filter(|w| w == b"PBLK").count(), 3);
     let mut reader = reader_of(&file);
-    let (events, outcome) = read(&mut reader, 1);
+    let (events, outcome) = read(&mut reader);
     assert!(outcome.is_ok());
     assert_eq!(events, [event]);
     assert_same_symbols(reader.symbols(), &symbols);
-    let (mut reader, first) = PaceReader::open_at(Cursor::new(file), 1).unwrap();
-    assert_eq!(read(&mut reader, first).0, [event]);
+    let (mut reader, _) = PaceReader::open_at(Cursor::new(file), 1).unwrap();
+    assert_eq!(read(&mut reader).0, [event]);
 }
 
 #[test]
