@@ -100,6 +100,15 @@ impl Cycles {
         self.groups[group].count
     }
 
+    /// For how many transactions a kept cycle stands: the first of a group also for those that
+    /// were not kept.
+    pub fn weight(&self, index: usize) -> u64 {
+        let group = self.group_of[index];
+        let first = self.group_of.iter().position(|&g| g == group) == Some(index);
+        let Group { count, kept, .. } = self.groups[group];
+        if first { count - kept as u64 + 1 } else { 1 }
+    }
+
     /// How many times an event closed a cycle.
     pub fn total(&self) -> u64 {
         self.total
@@ -134,5 +143,8 @@ mod tests {
         }
         assert_eq!(cycles.kept().len(), KEPT);
         assert_eq!(cycles.count(0), 1000);
+        let weights: Vec<_> = (0..KEPT).map(|i| cycles.weight(i)).collect();
+        assert_eq!(weights[1..], [1; KEPT - 1]);
+        assert_eq!(weights.iter().sum::<u64>(), 1000);
     }
 }

@@ -3,8 +3,11 @@
 
 pub mod ancestors;
 pub mod atomicity;
+pub mod channel;
 pub mod conflict;
 pub mod cycles;
+pub mod explain;
+pub mod finding;
 pub mod frontier;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
