@@ -3,6 +3,7 @@
 
 pub mod ancestors;
 pub mod atomicity;
+pub mod blame;
 pub mod channel;
 pub mod conflict;
 pub mod cycles;
