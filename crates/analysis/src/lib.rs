@@ -5,15 +5,18 @@ pub mod ancestors;
 pub mod atomicity;
 pub mod blame;
 pub mod channel;
+pub mod components;
 pub mod conflict;
 pub mod cycles;
 pub mod explain;
 pub mod finding;
 pub mod frontier;
+pub mod graph;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 pub mod rounds;
 pub mod slots;
+pub mod witness;
 
 use std::ops::ControlFlow;
 
