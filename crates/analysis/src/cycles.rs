@@ -37,7 +37,6 @@ pub struct Block {
 struct Group {
     /// In how many transactions there was such a cycle.
     count: u64,
-    last_begin: EventNo,
     kept: usize,
 }
 
@@ -49,6 +48,9 @@ pub struct Cycles {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     by_key: HashMap<Key, usize>,
+    /// The transaction of each thread that was counted last in each group. A thread runs one at a
+    /// time, but those of different threads may take turns.
+    counted: HashMap<(usize, ThreadId), EventNo>,
     total: u64,
 }
 
@@ -59,11 +61,10 @@ impl Cycles {
         self.total += 1;
         let begin_site = if block.label.is_named() { Site::UNKNOWN } else { block.site };
         let Some(index) = self.group(Key { label: block.label, begin_site, site }) else { return };
-        let group = &mut self.groups[index];
-        if group.last_begin == block.begin {
+        if self.counted.insert((index, thread), block.begin) == Some(block.begin) {
             return;
         }
-        group.last_begin = block.begin;
+        let group = &mut self.groups[index];
         group.count += 1;
         if group.kept < KEPT {
             group.kept += 1;
@@ -132,6 +133,17 @@ mod tests {
         assert_eq!([cycles.group_of(0), cycles.group_of(1), cycles.group_of(2)], [0, 0, 1]);
         assert_eq!([cycles.count(0), cycles.count(1)], [2, 1]);
         assert_eq!(cycles.total(), 4);
+    }
+
+    #[test]
+    fn transactions_that_take_turns_are_counted_once() {
+        let mut cycles = Cycles::default();
+        for event in 10..20 {
+            let thread = event % 2;
+            let block = Block { begin: thread + 1, label: LabelId(0), site: Site::number(1) };
+            cycles.add(event, ThreadId(thread as u32), Site::number(9), block);
+        }
+        assert_eq!((cycles.count(0), cycles.kept().len()), (2, 2));
     }
 
     #[test]

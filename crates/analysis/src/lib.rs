@@ -12,6 +12,7 @@ pub mod explain;
 pub mod finding;
 pub mod frontier;
 pub mod graph;
+pub mod minimize;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 pub mod rounds;

@@ -28,7 +28,7 @@ struct Link {
 }
 
 /// How good a path from D is: few hops, then a late departure.
-type Rank = (usize, Reverse<EventNo>);
+type Rank = (u32, Reverse<EventNo>);
 
 #[derive(Clone)]
 struct Offer {
@@ -36,12 +36,6 @@ struct Offer {
     from: EventRef,
     /// How the sender was reached; none if it is D.
     before: Option<Arc<Link>>,
-}
-
-#[derive(Default)]
-struct Sent {
-    by_own: Option<Offer>,
-    by_others: Option<Offer>,
 }
 
 struct Reached {
@@ -55,7 +49,10 @@ pub(super) struct Window {
     pub(super) thread: ThreadId,
     /// The events at which a cycle closes, and which cycle it is.
     pub(super) wanted: VecDeque<(EventNo, usize)>,
-    sent: HashMap<Channel, Sent>,
+    /// What D sent last.
+    by_own: HashMap<Channel, EventRef>,
+    /// The best offer of others.
+    by_others: HashMap<Channel, Offer>,
     /// The running transaction of each thread, or its last one, if it is reached.
     reached: HashMap<ThreadId, Reached>,
 }
@@ -66,7 +63,8 @@ impl Window {
             begin: begin.number,
             thread: begin.event.thread,
             wanted: VecDeque::from([wanted]),
-            sent: HashMap::new(),
+            by_own: HashMap::new(),
+            by_others: HashMap::new(),
             reached: HashMap::new(),
         }
     }
@@ -78,18 +76,16 @@ impl Window {
 
     /// The cycle that an event of D closes, if any.
     pub(super) fn closed_by(&self, step: Step) -> Option<Found> {
-        let sent = step.ports.receives.iter().flatten().filter_map(|c| self.sent.get(c));
-        let best = sent.filter_map(|s| s.by_others.as_ref()).min_by_key(|o| o.rank)?;
+        let offers = step.ports.receives.iter().flatten().filter_map(|c| self.by_others.get(c));
+        let best = offers.min_by_key(|o| o.rank)?;
         let closing = Edge { from: best.from, to: step.at };
         Some(Found { path: path(best.before.as_ref()), closing })
     }
 
     /// An event of D.
     pub(super) fn send_own(&mut self, step: Step) {
-        let rank = (1, Reverse(step.at.number));
-        let offer = Offer { rank, from: step.at, before: None };
         for channel in step.ports.sends.into_iter().chain([Channel::Thread(self.thread)]) {
-            self.sent.entry(channel).or_default().by_own = Some(offer.clone());
+            self.by_own.insert(channel, step.at);
         }
     }
 
@@ -107,9 +103,10 @@ impl Window {
         if let Some(Reached { rank, link }) = self.reached.get(&thread) {
             let rank = (rank.0 + 1, rank.1);
             for channel in step.ports.sends.into_iter().chain([Channel::Thread(thread)]) {
-                let best = &mut self.sent.entry(channel).or_default().by_others;
-                if best.as_ref().is_none_or(|b| rank <= b.rank) {
-                    *best = Some(Offer { rank, from: step.at, before: Some(link.clone()) });
+                let offer = || Offer { rank, from: step.at, before: Some(link.clone()) };
+                let best = self.by_others.entry(channel).or_insert_with(offer);
+                if rank <= best.rank {
+                    *best = offer();
                 }
             }
         }
@@ -120,10 +117,19 @@ impl Window {
         let thread = step.at.event.thread;
         let own = step.starts.then_some(Channel::Thread(thread));
         let channels = step.ports.receives.into_iter().chain([own]).flatten();
-        let sent = channels.filter_map(|c| self.sent.get(&c));
-        let best = sent.flat_map(|s| s.by_own.iter().chain(&s.by_others)).min_by_key(|o| o.rank)?;
+        let offers = channels.filter_map(|c| self.offer(c));
+        let best = offers.min_by_key(|o| o.rank)?;
         let known = self.reached.get(&thread).map(|r| r.rank);
-        known.is_none_or(|k| best.rank < k).then(|| best.clone())
+        known.is_none_or(|k| best.rank < k).then_some(best)
+    }
+
+    /// The best offer on a channel. Nobody is closer to D than D itself.
+    fn offer(&self, channel: Channel) -> Option<Offer> {
+        let own = self.by_own.get(&channel).map(|&from| {
+            let rank = (1, Reverse(from.number));
+            Offer { rank, from, before: None }
+        });
+        own.or_else(|| self.by_others.get(&channel).cloned())
     }
 }
 
