@@ -37,7 +37,6 @@ pub struct Block {
 struct Group {
     /// In how many transactions there was such a cycle.
     count: u64,
-    last_begin: EventNo,
     kept: usize,
 }
 
@@ -49,6 +48,9 @@ pub struct Cycles {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     by_key: HashMap<Key, usize>,
+    /// The transaction of each thread that was counted last in each group. A thread runs one at a
+    /// time, but those of different threads may take turns.
+    counted: HashMap<(usize, ThreadId), EventNo>,
     total: u64,
 }
 
@@ -59,11 +61,10 @@ impl Cycles {
         self.total += 1;
         let begin_site = if block.label.is_named() { Site::UNKNOWN } else { block.site };
         let Some(index) = self.group(Key { label: block.label, begin_site, site }) else { return };
-        let group = &mut self.groups[index];
-        if group.last_begin == block.begin {
+        if self.counted.insert((index, thread), block.begin) == Some(block.begin) {
             return;
         }
-        group.last_begin = block.begin;
+        let group = &mut self.groups[index];
         group.count += 1;
         if group.kept < KEPT {
             group.kept += 1;
@@ -100,6 +101,15 @@ impl Cycles {
         self.groups[group].count
     }
 
+    /// For how many transactions a kept cycle stands: the first of a group also for those that
+    /// were not kept.
+    pub fn weight(&self, index: usize) -> u64 {
+        let group = self.group_of[index];
+        let first = self.group_of.iter().position(|&g| g == group) == Some(index);
+        let Group { count, kept, .. } = self.groups[group];
+        if first { count - kept as u64 + 1 } else { 1 }
+    }
+
     /// How many times an event closed a cycle.
     pub fn total(&self) -> u64 {
         self.total
@@ -126,6 +136,17 @@ mod tests {
     }
 
     #[test]
+    fn transactions_that_take_turns_are_counted_once() {
+        let mut cycles = Cycles::default();
+        for event in 10..20 {
+            let thread = event % 2;
+            let block = Block { begin: thread + 1, label: LabelId(0), site: Site::number(1) };
+            cycles.add(event, ThreadId(thread as u32), Site::number(9), block);
+        }
+        assert_eq!((cycles.count(0), cycles.kept().len()), (2, 2));
+    }
+
+    #[test]
     fn a_frequent_cycle_is_counted_not_kept() {
         let mut cycles = Cycles::default();
         for begin in 1..=1000 {
@@ -134,5 +155,8 @@ mod tests {
         }
         assert_eq!(cycles.kept().len(), KEPT);
         assert_eq!(cycles.count(0), 1000);
+        let weights: Vec<_> = (0..KEPT).map(|i| cycles.weight(i)).collect();
+        assert_eq!(weights[1..], [1; KEPT - 1]);
+        assert_eq!(weights.iter().sum::<u64>(), 1000);
     }
 }

@@ -3,14 +3,22 @@
 
 pub mod ancestors;
 pub mod atomicity;
+pub mod blame;
+pub mod channel;
+pub mod components;
 pub mod conflict;
 pub mod cycles;
+pub mod explain;
+pub mod finding;
 pub mod frontier;
+pub mod graph;
+pub mod minimize;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 pub mod rounds;
 pub mod slots;
 pub mod stats;
+pub mod witness;
 
 use std::ops::ControlFlow;
 
