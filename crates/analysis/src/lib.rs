@@ -3,6 +3,7 @@
 
 pub mod ancestors;
 pub mod atomicity;
+pub mod by_thread;
 pub mod conflict;
 pub mod cycles;
 pub mod frontier;

@@ -9,9 +9,11 @@ mod reference;
 mod running;
 #[cfg(test)]
 mod tests;
+pub mod velodrome;
 
 pub use reference::Reference;
 pub use running::Running;
+pub use velodrome::Velodrome;
 
 use crate::{Analysis, Cycle};
 
@@ -68,6 +70,8 @@ macro_rules! engines {
 engines! {
     /// The running-ancestor engine: exact, linear, the fastest.
     Auto = "auto", exact: true, Running::new;
+    /// The happens-before graph of the Velodrome paper.
+    Velodrome = "velodrome", exact: true, Velodrome::new;
     /// The definition, quadratic.
     Reference = "reference", exact: true, Reference::new;
 }

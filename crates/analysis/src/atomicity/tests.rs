@@ -3,8 +3,8 @@
 use hashbrown::HashSet;
 use paceline_trace::{BATCH, Kind, Trace};
 
-use super::{Engine, Options};
-use crate::{Cycle, random};
+use super::{Atomicity, Engine, Options, Velodrome};
+use crate::{Analysis, Cycle, random};
 
 /// Long enough for a cycle in most traces, short enough for the quadratic reference.
 const EVENTS: usize = 100;
@@ -34,6 +34,25 @@ fn engines_agree_with_the_definition() {
     random::check(5000, EVENTS, |trace| {
         let expected = first_cycle(Engine::Reference, trace);
         Engine::ALL.iter().try_for_each(|&engine| agree(engine, trace, expected))
+    });
+}
+
+/// The verdict and the event do not depend on `merge`, and it saves nodes.
+#[test]
+fn merge_only_saves_nodes() {
+    random::check(2000, EVENTS, |trace| {
+        let options = Options { first_only: true };
+        let mut engines = [Velodrome::new(options), Velodrome::without_merge(options)];
+        for engine in &mut engines {
+            let _ = engine.events(&trace.batch());
+        }
+        let [with, without] = engines;
+        let cheaper = with.stats().allocated <= without.stats().allocated;
+        if cheaper && with.cycles() == without.cycles() {
+            Ok(())
+        } else {
+            Err(format!("{:?} instead of {:?}", with.cycles(), without.cycles()))
+        }
     });
 }
 
