@@ -4,6 +4,7 @@
 pub mod ancestors;
 pub mod atomicity;
 pub mod by_thread;
+pub mod clock;
 pub mod conflict;
 pub mod cycles;
 pub mod frontier;

@@ -1,9 +1,12 @@
 //! All engines against the reference, on random traces with every operation.
 
+use std::cell::Cell;
+
 use hashbrown::HashSet;
 use paceline_trace::{BATCH, Kind, Trace};
 
 use super::{Atomicity, Engine, Options, Velodrome};
+use crate::conflict::Conflicts;
 use crate::{Analysis, Cycle, random};
 
 /// Long enough for a cycle in most traces, short enough for the quadratic reference.
@@ -54,6 +57,48 @@ fn merge_only_saves_nodes() {
             Err(format!("{:?} instead of {:?}", with.cycles(), without.cycles()))
         }
     });
+}
+
+/// `before[f]` holds the events that happen before the event at index `f`.
+fn happens_before(trace: &Trace) -> Vec<HashSet<usize>> {
+    let mut conflicts = Conflicts::default();
+    let mut before: Vec<HashSet<usize>> = Vec::new();
+    for &event in &trace.events {
+        let f = conflicts.push(event);
+        let mut mine = HashSet::new();
+        for e in (0..f).filter(|&e| conflicts.conflict(e, f)) {
+            mine.insert(e);
+            mine.extend(&before[e]);
+        }
+        before.push(mine);
+    }
+    before
+}
+
+/// Whoever Velodrome blames does have an event of another thread between two of its own.
+#[test]
+fn blamed_blocks_are_refuted_by_the_definition() {
+    let blamed = Cell::new(0);
+    random::check(2000, EVENTS, |trace| {
+        let mut engine = Velodrome::new(Options::default());
+        let _ = engine.events(&trace.batch());
+        let before = happens_before(trace);
+        for warning in engine.warnings() {
+            let last = warning.cycle.event as usize - 1;
+            for block in &warning.refuted {
+                let begin = block.begin as usize - 1;
+                let between = |e: &usize| {
+                    before[*e].contains(&begin) && trace.events[*e].thread != warning.cycle.thread
+                };
+                if !before[last].iter().any(between) {
+                    return Err(format!("{block:?} is blamed at {}", warning.cycle.event));
+                }
+                blamed.set(blamed.get() + 1);
+            }
+        }
+        Ok(())
+    });
+    assert!(blamed.get() > 1000, "{}", blamed.get());
 }
 
 #[test]
