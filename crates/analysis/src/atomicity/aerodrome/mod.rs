@@ -16,7 +16,8 @@
 //!   still runs is an epoch, and skipped by its own thread.
 //! - *Lazy updates.* Every running transaction has a list of the places whose clocks know it.
 //!   When it ends, these are updated, and no others.
-//! - Clocks that know no running transaction are given back.
+//! - Clocks that know no running transaction are given back when they are met; a transaction that
+//!   knows none itself has nothing to tell when it ends.
 //!
 //! An event outside every block is a transaction of its own, which ends at once: it is never an
 //! epoch, its clock is written down, if it matters. (RAPID treated such accesses as if they were
@@ -40,9 +41,9 @@ use rows::{Row, Rows};
 /// In place of a begin: no transaction runs. No component ever reaches it.
 const IDLE: u32 = u32::MAX;
 
-/// Lists of places are rid of duplicates when they have grown to this, and then to twice what
+/// Lists of places are rid of duplicates when they have grown to this, and then to four times what
 /// remained.
-const LEAST_TIDY: usize = 1024;
+const LEAST_TIDY: usize = 1 << 16;
 
 struct Thread {
     clock: Row,
@@ -57,7 +58,6 @@ struct Thread {
 }
 
 /// Who knows a thread's running transaction.
-#[derive(Default)]
 struct KnownBy {
     threads: Vec<ThreadId>,
     /// Some may occur twice, or have forgotten it.
@@ -66,12 +66,15 @@ struct KnownBy {
 }
 
 impl KnownBy {
+    const NOBODY: KnownBy =
+        KnownBy { threads: Vec::new(), places: Vec::new(), tidy_at: LEAST_TIDY };
+
     #[inline]
     fn add_place(&mut self, place: Place) {
         if self.places.len() >= self.tidy_at {
             self.places.sort_unstable();
             self.places.dedup();
-            self.tidy_at = LEAST_TIDY.max(2 * self.places.len());
+            self.tidy_at = LEAST_TIDY.max(4 * self.places.len());
         }
         self.places.push(place);
     }
@@ -120,7 +123,7 @@ impl Aerodrome {
                 acted: false,
                 informed: false,
                 forked_by: None,
-                known_by: KnownBy::default(),
+                known_by: KnownBy::NOBODY,
             });
             self.begins.push(IDLE);
         }
@@ -218,20 +221,21 @@ impl Aerodrome {
         self.begins[t.index()] = IDLE;
         let thread = &mut self.threads[t.index()];
         let (clock, informed) = (thread.clock, thread.informed);
-        let mut known_by = std::mem::take(&mut thread.known_by);
+        let mut known_by = std::mem::replace(&mut thread.known_by, KnownBy::NOBODY);
         self.read_clock(clock);
         for u in known_by.threads.drain(..) {
             self.check_and_get(u);
             let clock = self.rows.get(self.threads[u.index()].clock);
             self.threads[u.index()].informed = knows_any(clock, &self.begins, Some(u));
         }
-        for place in known_by.places.drain(..) {
-            match (self.knew(place, epoch), informed) {
-                (true, true) => self.tell_place(place),
-                (true, false) => self.release_if_useless(place),
-                (false, _) => {}
+        if informed {
+            for &place in &known_by.places {
+                if self.knew(place, epoch) {
+                    self.tell_place(place);
+                }
             }
         }
+        known_by.places.clear();
         known_by.tidy_at = LEAST_TIDY;
         self.threads[t.index()].known_by = known_by;
     }
@@ -242,14 +246,6 @@ impl Aerodrome {
         let removed = cell.remove(epoch);
         let clock = cell.clock;
         removed || clock != Row::NONE && self.rows.get(clock)[epoch.thread.index()] >= epoch.begin
-    }
-
-    fn release_if_useless(&mut self, place: Place) {
-        let cell = self.cells.get_mut(place);
-        if cell.clock != Row::NONE && !knows_any(self.rows.get(cell.clock), &self.begins, None) {
-            self.rows.release(cell.clock);
-            cell.clock = Row::NONE;
-        }
     }
 
     /// The current event of `t` follows all events of `place`.
@@ -266,7 +262,12 @@ impl Aerodrome {
         let clock = self.cells.get(place).clock;
         if clock != Row::NONE {
             self.read_clock(clock);
-            self.check_and_get(t);
+            if knows_any(&self.news, &self.begins, None) {
+                self.check_and_get(t);
+            } else {
+                self.cells.get_mut(place).clock = Row::NONE;
+                self.rows.release(clock);
+            }
         }
     }
 
