@@ -101,7 +101,7 @@ impl Aerodrome {
     pub fn new(options: Options) -> Aerodrome {
         Aerodrome {
             options,
-            rows: Rows::default(),
+            rows: Rows::new(),
             threads: Vec::new(),
             begins: Vec::new(),
             cells: Cells::default(),
@@ -331,16 +331,10 @@ impl Aerodrome {
     fn tell_thread(&mut self, t: ThreadId) {
         let clock = self.rows.get_mut(self.threads[t.index()].clock);
         let mut informed = false;
-        for v in 0..self.begins.len() {
-            if self.news[v] > clock[v] {
-                let known = clock[v] >= self.begins[v];
-                clock[v] = self.news[v];
-                if !known && clock[v] >= self.begins[v] {
-                    self.threads[v].known_by.threads.push(t);
-                    informed = true;
-                }
-            }
-        }
+        join(clock, &self.news, &self.begins, |v| {
+            self.threads[v].known_by.threads.push(t);
+            informed = true;
+        });
         self.threads[t.index()].informed |= informed;
     }
 
@@ -351,13 +345,18 @@ impl Aerodrome {
             cell.clock = self.rows.allocate();
         }
         let clock = self.rows.get_mut(cell.clock);
-        for v in 0..self.begins.len() {
-            if self.news[v] > clock[v] {
-                let known = clock[v] >= self.begins[v];
-                clock[v] = self.news[v];
-                if !known && clock[v] >= self.begins[v] {
-                    self.threads[v].known_by.add_place(place);
-                }
+        join(clock, &self.news, &self.begins, |v| self.threads[v].known_by.add_place(place));
+    }
+}
+
+/// Joins `news` into `clock`, and names the threads whose running transaction it did not know.
+#[inline]
+fn join(clock: &mut [u32], news: &[u32], begins: &[u32], mut learned: impl FnMut(usize)) {
+    for (v, ((time, &new), &begin)) in clock.iter_mut().zip(news).zip(begins).enumerate() {
+        if new > *time {
+            let old = std::mem::replace(time, new);
+            if old < begin && begin <= new {
+                learned(v);
             }
         }
     }

@@ -10,14 +10,18 @@ impl Row {
 }
 
 /// The clocks.
-#[derive(Default)]
 pub(super) struct Rows {
     times: Vec<u32>,
+    /// At least 1.
     width: usize,
     free: Vec<Row>,
 }
 
 impl Rows {
+    pub fn new() -> Rows {
+        Rows { times: Vec::new(), width: 1, free: Vec::new() }
+    }
+
     /// Makes every clock wide enough for `threads` threads.
     pub fn widen(&mut self, threads: usize) {
         if threads <= self.width {
@@ -25,14 +29,11 @@ impl Rows {
         }
         // Threads may appear one by one, and each time all clocks move.
         let width = threads.next_power_of_two();
-        if self.width > 0 {
-            let mut times = vec![0; self.times.len() / self.width * width];
-            for (new, old) in times.chunks_mut(width).zip(self.times.chunks(self.width)) {
-                new[..self.width].copy_from_slice(old);
-            }
-            self.times = times;
+        let mut times = vec![0; self.times.len() / self.width * width];
+        for (new, old) in times.chunks_mut(width).zip(self.times.chunks(self.width)) {
+            new[..self.width].copy_from_slice(old);
         }
-        self.width = width;
+        (self.times, self.width) = (times, width);
     }
 
     /// A clock that knows nothing.
@@ -61,5 +62,26 @@ impl Rows {
     pub fn get_mut(&mut self, row: Row) -> &mut [u32] {
         let start = row.0 as usize * self.width;
         &mut self.times[start..start + self.width]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_keep_their_times_when_threads_appear() {
+        let mut rows = Rows::new();
+        rows.widen(1);
+        let (a, b) = (rows.allocate(), rows.allocate());
+        rows.get_mut(a)[0] = 7;
+        rows.get_mut(b)[0] = 8;
+        rows.widen(3);
+        rows.get_mut(a)[2] = 9;
+        assert_eq!(rows.get(a)[..3], [7, 0, 9]);
+        assert_eq!(rows.get(b)[..3], [8, 0, 0]);
+        rows.release(a);
+        assert_eq!(rows.allocate(), a);
+        assert_eq!(rows.get(a)[..3], [0, 0, 0]);
     }
 }
