@@ -51,15 +51,19 @@ const GROUPS: &[&[Make]] = &[
     &[|_, n| Op::BarrierEnter(BarrierId(n)), |_, n| Op::BarrierExit(BarrierId(n))],
 ];
 
-/// What the wishes of a trace are about: the group with this number, or all of them.
-fn choices(group: usize) -> Vec<Make> {
+/// What the wishes of a trace are about: the group with this number, or all of them. Plain accesses
+/// make most cycles; where they are rare, the others have to.
+fn choices(group: usize, accesses_are_rare: bool) -> Vec<Make> {
     let special: Vec<Make> = match GROUPS.get(group) {
         Some(one) => one.to_vec(),
         None => GROUPS.concat(),
     };
-    // As many basic ones as others: cycles need accesses and blocks.
-    let repeat = special.len().div_ceil(BASIC.len());
-    [BASIC.to_vec(), special, BASIC.repeat(repeat)].concat()
+    let (basic_times, special_times) = if accesses_are_rare {
+        (1, (3 * BASIC.len()).div_ceil(special.len()))
+    } else {
+        (special.len().div_ceil(BASIC.len()), 1)
+    };
+    [BASIC.to_vec(), special.repeat(special_times), BASIC.repeat(basic_times)].concat()
 }
 
 /// Who, what, to what.
@@ -115,10 +119,10 @@ impl fmt::Debug for RandomTrace {
 
 /// Random well-formed traces of fewer than `most` events.
 pub fn traces(most: usize) -> impl Strategy<Value = RandomTrace> {
-    // Half of the traces have everything.
-    let group = 0..2 * GROUPS.len();
-    (2..=THREADS, 1..=TARGETS, group).prop_flat_map(move |(threads, targets, group)| {
-        let choices = choices(group);
+    // A third of the traces have everything.
+    let shape = (2..=THREADS, 1..=TARGETS, 0..GROUPS.len() * 3 / 2, any::<bool>());
+    shape.prop_flat_map(move |(threads, targets, group, accesses_are_rare)| {
+        let choices = choices(group, accesses_are_rare);
         let wish = (0..threads, 0..choices.len(), 0..targets);
         proptest::collection::vec(wish, 0..most).prop_map(move |wishes| grant(&choices, &wishes))
     })

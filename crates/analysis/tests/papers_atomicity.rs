@@ -15,7 +15,7 @@ fn first(engine: Engine, trace: &Trace) -> Option<EventNo> {
 }
 
 fn serializable(line: &str) {
-    let trace = Trace::parse(line).unwrap();
+    let trace = Trace::parse(line).expect("a trace");
     for &engine in Engine::ALL {
         assert_eq!(first(engine, &trace), None, "{}: {line}", engine.name());
     }
@@ -23,7 +23,7 @@ fn serializable(line: &str) {
 
 /// The first cycle closes at event `at`; engines that are not exact may see it later.
 fn violated(line: &str, at: EventNo) {
-    let trace = Trace::parse(line).unwrap();
+    let trace = Trace::parse(line).expect("a trace");
     for &engine in Engine::ALL {
         let found = first(engine, &trace);
         let good = if engine.is_exact() { found == Some(at) } else { found >= Some(at) };
@@ -32,13 +32,13 @@ fn violated(line: &str, at: EventNo) {
 }
 
 fn velodrome(mut engine: Velodrome, line: &str) -> (Option<Warning>, Stats) {
-    let _ = engine.events(&Trace::parse(line).unwrap().batch());
+    let _ = engine.events(&Trace::parse(line).expect("a trace").batch());
     (engine.warnings().first().cloned(), engine.stats())
 }
 
 /// Whether the transaction that closes the first cycle is blamed, and its refuted blocks.
 fn blame(line: &str) -> (bool, Vec<String>) {
-    let symbols = Trace::parse(line).unwrap().symbols;
+    let symbols = Trace::parse(line).expect("a trace").symbols;
     let (warning, _) = velodrome(Velodrome::new(Options::default()), line);
     let warning = warning.expect("a cycle");
     let name = |label| String::from_utf8_lossy(symbols.labels.name(label)).into_owned();
@@ -127,7 +127,7 @@ fn aerodrome_rho_1() {
 fn aerodrome_rho_2() {
     let line = "1:begin(a) 2:begin(b) 1:w(x) 2:r(x) 2:w(y) 1:r(y) 1:end(a) 2:end(b)";
     violated(line, 6);
-    let trace = Trace::parse(line).unwrap();
+    let trace = Trace::parse(line).expect("a trace");
     assert_eq!(first(Engine::AerodromeBasic, &trace), Some(6));
     assert_eq!(blame(line), (true, vec!["a".to_owned()]));
 }
@@ -137,7 +137,7 @@ fn aerodrome_rho_2() {
 fn aerodrome_rho_3() {
     let line = "1:begin(a) 2:begin(b) 1:w(x) 2:w(y) 1:r(y) 2:r(x) 1:end(a) 2:end(b)";
     violated(line, 6);
-    let trace = Trace::parse(line).unwrap();
+    let trace = Trace::parse(line).expect("a trace");
     assert_eq!(first(Engine::AerodromeBasic, &trace), Some(7));
     assert_eq!(first(Engine::Aerodrome, &trace), Some(6), "with later clocks, at once");
 }
@@ -148,7 +148,7 @@ fn aerodrome_rho_4() {
     let line = "1:begin(a) 1:w(x) 2:begin(b) 2:w(y) 2:r(x) 2:end(b) 3:begin(c) 3:r(y) 3:w(z) \
         3:end(c) 1:r(z) 1:end(a)";
     violated(line, 11);
-    assert_eq!(first(Engine::AerodromeBasic, &Trace::parse(line).unwrap()), Some(11));
+    assert_eq!(first(Engine::AerodromeBasic, &Trace::parse(line).expect("a trace")), Some(11));
 }
 
 /// A cycle of open transactions: AeroDrome sees it only because they are closed at the end.

@@ -14,7 +14,6 @@
 //!   lets that be a running transaction, and then misses cycles: in
 //!   `1:begin 1:w(x) 2:r(x) 2:w(y) 1:r(y)` both operations of thread 2 would become part of the
 //!   open block, and the edge back into it a self-edge. We merge into finished nodes only.
-//! - A release outside a block is merged like the rest: L may be the running node of the parent.
 //! - A merged operation keeps the time of the predecessor's step. Figure 4 counts it up, which is
 //!   a later time of a transaction that may belong to another thread.
 //! - Times are event numbers, not counted anew in every transaction.
