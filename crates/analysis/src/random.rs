@@ -29,17 +29,18 @@ const BASIC: &[Make] =
 /// Operations that belong together. A trace has all of them, or only one group beside the basic
 /// ones: a group on its own comes into states that a mixture hardly ever reaches.
 const GROUPS: &[&[Make]] = &[
+    &[|_, n| Op::Acquire(LockId(n)), |s, n| Op::Release(s.held(n))],
     &[
         |_, n| Op::Acquire(LockId(n)),
-        |_, n| Op::Release(LockId(n)),
-        |_, n| Op::PreWait(LockId(n)),
+        |s, n| Op::PreWait(s.held(n)),
+        |s, n| Op::Release(s.held(n)),
         |_, n| Op::Notify(LockId(n)),
     ],
     &[
         |_, n| Op::AcquireShared(LockId(n)),
         |_, n| Op::ReleaseShared(LockId(n)),
         |_, n| Op::Acquire(LockId(n)),
-        |_, n| Op::Release(LockId(n)),
+        |s, n| Op::Release(s.held(n)),
     ],
     &[
         |_, n| Op::AtomicRead(VarId(n)),
@@ -70,10 +71,13 @@ fn choices(group: usize, accesses_are_rare: bool) -> Vec<Make> {
 type Wish = (usize, usize, u32);
 
 /// What the next event depends on.
+#[derive(Default)]
 struct State {
     thread: usize,
     blocks: [Vec<LabelId>; THREADS],
     waits_on: [Option<LockId>; THREADS],
+    /// Who holds which lock exclusively.
+    holders: [Option<usize>; TARGETS as usize],
 }
 
 impl State {
@@ -83,6 +87,13 @@ impl State {
 
     fn end(&self) -> Op {
         Op::End(self.blocks[self.thread].last().copied().unwrap_or(LabelId::UNNAMED))
+    }
+
+    /// A lock that the thread holds, if it holds one.
+    fn held(&self, n: u32) -> LockId {
+        let locks = (0..TARGETS).map(|i| (n + i) % TARGETS);
+        let mut held = locks.filter(|&l| self.holders[l as usize] == Some(self.thread));
+        LockId(held.next().unwrap_or(n))
     }
 
     fn other(&self, n: u32) -> ThreadId {
@@ -99,10 +110,14 @@ impl State {
             self.blocks[self.thread].push(label);
         } else if let Op::End(_) = op {
             self.blocks[self.thread].pop();
-        } else if let Op::PreWait(lock) = op {
-            self.waits_on[self.thread] = Some(lock);
-        } else if let Op::PostWait(_) = op {
+        } else if let Op::Acquire(lock) | Op::PostWait(lock) = op {
+            self.holders[lock.index()] = Some(self.thread);
             self.waits_on[self.thread] = None;
+        } else if let Op::Release(lock) = op {
+            self.holders[lock.index()] = None;
+        } else if let Op::PreWait(lock) = op {
+            self.holders[lock.index()] = None;
+            self.waits_on[self.thread] = Some(lock);
         }
     }
 }
@@ -132,7 +147,7 @@ fn grant(choices: &[Make], wishes: &[Wish]) -> RandomTrace {
     let mut trace = Trace { events: Vec::new(), symbols: symbols() };
     let mut validator = Validator::default();
     validator.reserve(&trace.symbols.counts());
-    let mut state = State { thread: 0, blocks: Default::default(), waits_on: Default::default() };
+    let mut state = State::default();
     for &(thread, what, target) in wishes {
         state.thread = thread;
         let op = state.op(choices[what], target);

@@ -204,6 +204,17 @@ fn random_traces_have_every_operation_and_both_verdicts() {
     assert!(cyclic * 4 > all && cyclic * 4 < all * 3, "{cyclic} of {all} are not serializable");
 }
 
+/// The third round is kept where the first one was, and thread 2 entered that.
+#[test]
+fn a_round_forgets_those_who_used_its_slot_before() {
+    let line = "1:begin(m) 1:w(x) 2:r(x) 2:enter(b) 3:exit(b) 2:enter(b) 3:exit(b) 1:enter(b) \
+        1:exit(b) 1:end(m)";
+    let trace = Trace::parse(line).unwrap();
+    for &engine in Engine::ALL {
+        assert_eq!(first_cycle(engine, &trace), None, "{}", engine.name());
+    }
+}
+
 #[test]
 fn names_lead_back_to_engines() {
     for &engine in Engine::ALL {
