@@ -6,6 +6,8 @@ pub mod atomicity;
 pub mod blame;
 pub mod channel;
 pub mod components;
+pub mod by_thread;
+pub mod clock;
 pub mod conflict;
 pub mod cycles;
 pub mod explain;

@@ -5,13 +5,19 @@
 //! closed, or a single event outside every block. All engines give the same verdict on every
 //! well-formed trace, and the exact ones name the same first event.
 
+mod aerodrome;
+mod aerodrome_basic;
 mod reference;
 mod running;
 #[cfg(test)]
 mod tests;
+pub mod velodrome;
 
+pub use aerodrome::Aerodrome;
+pub use aerodrome_basic::AerodromeBasic;
 pub use reference::Reference;
 pub use running::Running;
+pub use velodrome::Velodrome;
 
 use crate::{Analysis, Cycle};
 
@@ -68,6 +74,12 @@ macro_rules! engines {
 engines! {
     /// The running-ancestor engine: exact, linear, the fastest.
     Auto = "auto", exact: true, Running::new;
+    /// The happens-before graph of the Velodrome paper.
+    Velodrome = "velodrome", exact: true, Velodrome::new;
+    /// Vector clocks, updated lazily: the AeroDrome paper, optimised.
+    Aerodrome = "aerodrome", exact: false, Aerodrome::new;
+    /// Algorithm 1 of the AeroDrome paper.
+    AerodromeBasic = "aerodrome-basic", exact: false, AerodromeBasic::new;
     /// The definition, quadratic.
     Reference = "reference", exact: true, Reference::new;
 }
