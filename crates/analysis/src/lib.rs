@@ -3,9 +3,12 @@
 
 pub mod ancestors;
 pub mod atomicity;
+pub mod clock;
 pub mod conflict;
 pub mod cycles;
 pub mod frontier;
+pub mod occurrence;
+pub mod race;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 pub mod rounds;
