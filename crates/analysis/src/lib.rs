@@ -5,8 +5,10 @@ pub mod ancestors;
 pub mod atomicity;
 pub mod clock;
 pub mod conflict;
+pub mod conflict_freedom;
 pub mod cycles;
 pub mod frontier;
+mod history;
 pub mod occurrence;
 pub mod race;
 #[cfg(any(test, feature = "testing"))]

@@ -1,6 +1,6 @@
 //! Parts that findings are made of: an event with its place, and a block with its place.
 
-use paceline_trace::{Event, EventNo, LabelId, Op, Site, ThreadId};
+use paceline_trace::{Event, EventNo, Kind, LabelId, LockId, SemaphoreId, Site, ThreadId, VarId};
 
 /// An event of the trace, named in a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,8 +9,8 @@ pub struct Occurrence {
     pub event: EventNo,
     /// Who did it.
     pub thread: ThreadId,
-    /// What was done.
-    pub op: Op,
+    /// What was done; the finding says to what.
+    pub kind: Kind,
     /// Where in the source.
     pub site: Site,
 }
@@ -19,8 +19,17 @@ impl Occurrence {
     /// The event with this number.
     #[inline]
     pub fn new(number: EventNo, event: &Event) -> Occurrence {
-        Occurrence { event: number, thread: event.thread, op: event.op, site: event.site }
+        Occurrence { event: number, thread: event.thread, kind: event.op.kind(), site: event.site }
     }
+}
+
+/// What the events of a finding are about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Target {
+    Var(VarId),
+    Lock(LockId),
+    Semaphore(SemaphoreId),
 }
 
 /// One run of a block declared atomic or deterministic.

@@ -4,9 +4,8 @@
 //! what does). Atomic accesses never race, neither with each other nor with plain ones: they are
 //! synchronization.
 //!
-//! Until a variable has its first race, its writes are totally ordered, so one epoch stands for
-//! all of them. Its reads since are one epoch too while they are ordered, and an antichain of
-//! epochs when they are not. The rules:
+//! What is kept of a variable's accesses is in [`crate::history`]: the last write and the reads
+//! since. The rules:
 //!
 //! - same epoch: the thread did the same since it last told others what it knows: nothing to do,
 //!   because an access of another thread in between would have been a race;
@@ -30,10 +29,11 @@ mod tests;
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, EventNo, IdCounts, Op, Site, ThreadId, VarId};
+use paceline_trace::{Batch, Event, EventNo, IdCounts, Kind, Op, ThreadId, VarId};
 
 use crate::Analysis;
-use crate::clock::{Epoch, VectorClock};
+use crate::clock::Epoch;
+use crate::history::{Access, History, Lists, NO_THREAD};
 use crate::occurrence::Occurrence;
 use order::SyncOrder;
 
@@ -50,57 +50,12 @@ pub struct Race {
     pub second: Occurrence,
 }
 
-/// An access, as much as is kept of it.
-#[derive(Clone, Copy)]
-struct Access {
-    epoch: Epoch,
-    site: Site,
-}
-
-/// What is kept for each variable. `read` stands for one read or, with the thread
-/// [`NO_THREAD`], for a list of concurrent ones.
-#[derive(Clone, Copy)]
-struct Variable {
-    write: Epoch,
-    read: Epoch,
-    write_site: Site,
-    read_site: Site,
-}
-
-const _: () = assert!(size_of::<Variable>() == 24);
-
-/// No thread has this number.
-const NO_THREAD: usize = Epoch::THREADS - 1;
-
-const UNTOUCHED: Variable = Variable {
-    write: Epoch::NEVER,
-    read: Epoch::NEVER,
-    write_site: Site::UNKNOWN,
-    read_site: Site::UNKNOWN,
-};
-
-impl Variable {
-    /// Nothing more is to be found out.
-    fn is_racy(&self) -> bool {
-        self.write.thread() == NO_THREAD
-    }
-
-    fn last_write(&self) -> Access {
-        Access { epoch: self.write, site: self.write_site }
-    }
-
-    fn last_read(&self) -> Access {
-        Access { epoch: self.read, site: self.read_site }
-    }
-}
-
 /// Finds the first race of each variable.
 #[derive(Default)]
 pub struct RaceDetector {
     order: SyncOrder,
-    vars: Vec<Variable>,
-    concurrent_reads: Vec<Vec<Access>>,
-    free_lists: Vec<usize>,
+    vars: Vec<History>,
+    lists: Lists,
     races: Vec<Race>,
 }
 
@@ -112,7 +67,7 @@ impl RaceDetector {
 
     /// Whether the variable has a race.
     pub fn is_racy(&self, var: VarId) -> bool {
-        self.vars.get(var.index()).is_some_and(Variable::is_racy)
+        self.vars.get(var.index()).is_some_and(History::is_over)
     }
 
     /// Whether some access to the variable was atomic.
@@ -123,105 +78,46 @@ impl RaceDetector {
     fn reserve(&mut self, counts: &IdCounts) {
         assert!(counts.threads < NO_THREAD, "fewer than {NO_THREAD} threads");
         self.order.reserve(counts);
-        self.vars.resize(self.vars.len().max(counts.vars), UNTOUCHED);
+        self.vars.resize(self.vars.len().max(counts.vars), History::default());
     }
 
     #[inline]
     fn read(&mut self, var: VarId, number: EventNo, event: &Event) {
-        let thread = &self.order.threads[event.thread.index()];
-        let state = &mut self.vars[var.index()];
-        if state.read.is_since(thread.start) || state.is_racy() {
+        let t = event.thread.index();
+        let thread = &self.order.threads[t];
+        let history = &mut self.vars[var.index()];
+        if history.is_shared_since(thread.start) || history.is_over() {
             return;
         }
-        let now = Access { epoch: Epoch::new(event.thread.index(), number), site: event.site };
-        if !ordered(state.write, event.thread, &thread.clock) {
-            let write = state.last_write();
-            self.race(var, (write, Op::Write(var)), (now, Op::Read(var)));
-        } else if state.read.thread() == NO_THREAD {
-            let list = &mut self.concurrent_reads[state.read.number() as usize];
-            add_read(list, now, &thread.clock);
-        } else if ordered(state.read, event.thread, &thread.clock) {
-            state.read = now.epoch;
-            state.read_site = now.site;
-        } else {
-            let before = state.last_read();
-            self.vars[var.index()].read = self.list_of(before, now);
+        let now = Access { epoch: Epoch::new(t, number), site: event.site, kind: Kind::Read };
+        match history.unordered_exclusive(t, &thread.clock) {
+            Some(write) => self.race(var, write, now),
+            None => history.share(now, &thread.clock, &mut self.lists),
         }
     }
 
     #[inline]
     fn write(&mut self, var: VarId, number: EventNo, event: &Event) {
-        let thread = &self.order.threads[event.thread.index()];
-        let state = &mut self.vars[var.index()];
-        if state.write.is_since(thread.start) || state.is_racy() {
+        let t = event.thread.index();
+        let thread = &self.order.threads[t];
+        let history = &mut self.vars[var.index()];
+        if history.is_exclusive_since(thread.start) || history.is_over() {
             return;
         }
-        let now = Access { epoch: Epoch::new(event.thread.index(), number), site: event.site };
-        if !ordered(state.write, event.thread, &thread.clock) {
-            let write = state.last_write();
-            self.race(var, (write, Op::Write(var)), (now, Op::Write(var)));
-        } else if let Some(read) = self.unordered_read(var, event.thread) {
-            self.race(var, (read, Op::Read(var)), (now, Op::Write(var)));
-        } else {
-            self.forget_reads(var);
-            let state = &mut self.vars[var.index()];
-            state.write = now.epoch;
-            state.write_site = now.site;
-        }
-    }
-
-    /// A read of the variable that `thread` does not know.
-    fn unordered_read(&self, var: VarId, thread: ThreadId) -> Option<Access> {
-        let clock = &self.order.threads[thread.index()].clock;
-        let read = self.vars[var.index()].last_read();
-        if read.epoch.thread() == NO_THREAD {
-            let list = &self.concurrent_reads[read.epoch.number() as usize];
-            return list.iter().find(|r| !ordered(r.epoch, thread, clock)).copied();
-        }
-        (!ordered(read.epoch, thread, clock)).then_some(read)
-    }
-
-    fn list_of(&mut self, a: Access, b: Access) -> Epoch {
-        let at = self.free_lists.pop().unwrap_or(self.concurrent_reads.len());
-        if at == self.concurrent_reads.len() {
-            self.concurrent_reads.push(Vec::new());
-        }
-        self.concurrent_reads[at].extend([a, b]);
-        Epoch::new(NO_THREAD, at as u64)
-    }
-
-    fn forget_reads(&mut self, var: VarId) {
-        let read = std::mem::replace(&mut self.vars[var.index()].read, Epoch::NEVER);
-        if read.thread() == NO_THREAD {
-            let at = read.number() as usize;
-            self.concurrent_reads[at].clear();
-            self.free_lists.push(at);
+        let now = Access { epoch: Epoch::new(t, number), site: event.site, kind: Kind::Write };
+        let write = history.unordered_exclusive(t, &thread.clock);
+        match write.or_else(|| history.unordered_shared(t, &thread.clock, &self.lists)) {
+            Some(access) => self.race(var, access, now),
+            None => history.exclude(now, &mut self.lists),
         }
     }
 
     #[cold]
-    fn race(&mut self, var: VarId, first: (Access, Op), second: (Access, Op)) {
-        self.races.push(Race { var, first: occurrence(first), second: occurrence(second) });
-        self.forget_reads(var);
-        self.vars[var.index()].write = Epoch::new(NO_THREAD, 0);
+    fn race(&mut self, var: VarId, first: Access, second: Access) {
+        let by = |a: Access| a.by(ThreadId(a.epoch.thread() as u32));
+        self.races.push(Race { var, first: by(first), second: by(second) });
+        self.vars[var.index()].close(&mut self.lists);
     }
-}
-
-#[inline(always)]
-fn ordered(epoch: Epoch, thread: ThreadId, clock: &VectorClock) -> bool {
-    epoch.thread() == thread.index() || clock.knows(epoch)
-}
-
-/// Adds a read to concurrent ones, in place of those that it has seen.
-fn add_read(list: &mut Vec<Access>, now: Access, clock: &VectorClock) {
-    let thread = now.epoch.thread();
-    list.retain(|r| r.epoch.thread() != thread && !clock.knows(r.epoch));
-    list.push(now);
-}
-
-fn occurrence((access, op): (Access, Op)) -> Occurrence {
-    let thread = ThreadId(access.epoch.thread() as u32);
-    Occurrence { event: access.epoch.number(), thread, op, site: access.site }
 }
 
 impl Analysis for RaceDetector {

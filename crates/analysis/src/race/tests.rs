@@ -192,7 +192,7 @@ fn first_cycle(trace: &Trace) -> Option<EventNo> {
 #[test]
 fn the_filter_changes_no_verdict() {
     let (dropped, cyclic) = (Cell::new(0), Cell::new(0));
-    random::check(3000, EVENTS, |trace| {
+    random::check(3000, 2 * EVENTS, |trace| {
         let filter = RaceFilter::new(&detect(trace));
         let mut source = WithoutRaceFree::new(Pieces::new(trace), filter);
         let rest = Trace::collect(&mut source).map_err(|e| e.to_string())?;
@@ -204,7 +204,7 @@ fn the_filter_changes_no_verdict() {
         let filtered = first_cycle(&rest).map(|event| source.original(event));
         if whole == filtered { Ok(()) } else { Err(format!("{filtered:?} instead of {whole:?}")) }
     });
-    assert!(dropped.get() > 500, "the filter dropped something in {} traces", dropped.get());
+    assert!(dropped.get() > 300, "the filter dropped something in {} traces", dropped.get());
     assert!(cyclic.get() > 50, "of which {} are not serializable", cyclic.get());
 }
 
