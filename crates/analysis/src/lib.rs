@@ -3,12 +3,15 @@
 
 pub mod ancestors;
 pub mod atomicity;
+pub mod atomizer;
 pub mod clock;
 pub mod conflict;
 pub mod conflict_freedom;
 pub mod cycles;
+pub mod eraser;
 pub mod frontier;
 mod history;
+mod lockset;
 pub mod occurrence;
 pub mod race;
 #[cfg(any(test, feature = "testing"))]

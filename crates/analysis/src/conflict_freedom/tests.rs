@@ -137,10 +137,10 @@ fn with_forks(trace: &Trace) -> Trace {
     let [begin, end] = [Op::Begin(LabelId(0)), Op::End(LabelId::UNNAMED)];
     let three = [(0, begin), (0, Op::Fork(id(1))), (0, Op::Fork(id(2)))];
     let twos = [(0, begin), (0, Op::Fork(id(1))), (2, begin), (2, Op::Fork(id(3)))];
-    let start = if trace.events.len() % 2 == 0 { &three[..] } else { &twos[..] };
+    let start = if trace.events.len().is_multiple_of(2) { &three[..] } else { &twos[..] };
     let event = |&(t, op): &(u32, Op)| Event { thread: id(t), op, site: Site::UNKNOWN };
     let mut wishes: Vec<Event> = start.iter().map(event).chain(trace.events.clone()).collect();
-    if trace.events.len() % 3 == 0 {
+    if trace.events.len().is_multiple_of(3) {
         let middle = wishes.len() / 2;
         wishes[middle] = event(&(0, end));
     }
