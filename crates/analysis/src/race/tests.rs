@@ -87,6 +87,8 @@ fn what_looks_like_synchronization_and_is_not() {
         ("1:fork(2) 1:w(x) 2:w(x)", (2, 3)),
         ("1:w(x) 2:take(s) 1:post(s) 2:w(x)", (1, 4)),
         ("1:w(x) 1:enter(b) 1:exit(b) 2:enter(b) 2:exit(b) 2:w(x)", (1, 6)),
+        // The second thread's round takes the place of the first round in memory.
+        ("1:w(x) 1:enter(b) 1:exit(b) 1:enter(b) 1:exit(b) 2:enter(b) 2:exit(b) 2:w(x)", (1, 8)),
         ("1:w(x) 1:yield 2:yield 2:w(x)", (1, 4)),
         ("1:begin(m) 1:w(x) 1:end(m) 2:begin(m) 2:w(x)", (2, 5)),
     ] {
