@@ -53,6 +53,8 @@ fn nested_blocks_are_judged_by_themselves() {
     let inner = "1:begin(p) 1:acq(l) 1:rel(l) 1:begin(q) 1:acq(l) 1:rel(l) 1:end(q)";
     assert_eq!(warnings(inner), [(1, 3, 5)]);
     assert_eq!(warnings(&format!("{inner} 1:begin(r) 1:aw(v) 1:acq(k)")), [(1, 3, 5), (8, 9, 10)]);
+    let later = "1:begin(p) 1:acq(l) 1:rel(l) 1:begin(q) 1:post(s) 1:acq(l)";
+    assert_eq!(warnings(later), [(1, 3, 6), (4, 5, 6)], "each has a commit of its own");
     let both = "1:begin(p) 1:begin(q) 1:acq(l) 1:rel(l) 1:acq(l)";
     assert_eq!(warnings(both), [(1, 4, 5), (2, 4, 5)]);
 }

@@ -119,8 +119,10 @@ pub struct ConflictFreedom {
 }
 
 impl ConflictFreedom {
-    /// Conflicts in the order of their second events, with at least one for each violated block;
-    /// one conflict may violate several nested blocks. Empty after the whole trace: conflict-free.
+    /// Conflicts in the order of their second events; empty after the whole trace: conflict-free.
+    /// Each names at least one block that no other names. The first conflict of every transaction
+    /// is among them. A nested block may be missing if all its conflicts are about things that had
+    /// a conflict in the transaction before: these are not followed any further.
     pub fn conflicts(&self) -> &[Conflict] {
         &self.conflicts
     }
