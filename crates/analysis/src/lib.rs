@@ -34,6 +34,16 @@ pub trait Analysis: Send {
     fn finish(&mut self);
 }
 
+impl<A: Analysis + ?Sized> Analysis for Box<A> {
+    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
+        (**self).events(batch)
+    }
+
+    fn finish(&mut self) {
+        (**self).finish();
+    }
+}
+
 /// A cycle between transactions, as an engine reports it: where it closed and which running
 /// transaction the last edge entered. The story behind it is told by a second pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

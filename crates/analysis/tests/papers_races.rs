@@ -9,7 +9,7 @@ use paceline_analysis::race::RaceDetector;
 use paceline_trace::{EventNo, Kind, Trace};
 
 fn trace(lines: &[&str]) -> Trace {
-    Trace::parse(&lines.join(" ")).unwrap()
+    Trace::parse(&lines.join(" ")).expect("the notation")
 }
 
 fn run<A: Analysis + Default>(trace: &Trace) -> A {

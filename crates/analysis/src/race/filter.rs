@@ -2,8 +2,8 @@
 //! without races is accessed in an order that synchronization makes anyway, so its conflicts add
 //! no order between transactions that is not there without them.
 //!
-//! Two passes: the first runs a [`RaceDetector`] over the whole trace, the second reads the trace
-//! again through [`WithoutRaceFree`]. What stays as it was, for atomicity, cooperability and
+//! Two passes: the first runs a [`RaceDetector`] over the whole trace; in the second, analyses that
+//! are wrapped in [`WithoutRaceFree`] are given the rest of the trace only. What stays as it was, for atomicity, cooperability and
 //! external serializability: the verdict, and the event of the first violation. Every pair of
 //! conflicting accesses e, f that is left out has a path of synchronization from e to f, which
 //! ends in f's thread at or before f; so whatever f would close is closed before f. Variables with
@@ -19,9 +19,12 @@
 //! its first race have been dropped by the time the race is seen, and with them every cycle that
 //! needs one. A filter that has seen the whole trace does not have this hole.
 
-use paceline_trace::{Batch, Error, Event, EventNo, Lines, Op, Skipped, Source, Symbols, VarId};
+use std::ops::ControlFlow;
+
+use paceline_trace::{Batch, Event, EventNo, Op, VarId};
 
 use super::RaceDetector;
+use crate::Analysis;
 
 /// Says which events to keep.
 pub struct RaceFilter {
@@ -66,21 +69,32 @@ impl RaceFilter {
     }
 }
 
-/// A source without the accesses that a [`RaceFilter`] drops. The events that are left are numbered
-/// without gaps; [`WithoutRaceFree::original`] tells the numbers that they had.
-pub struct WithoutRaceFree<S> {
-    source: S,
+/// An analysis that is not told of the accesses that a [`RaceFilter`] drops. The events that are left
+/// are numbered without gaps; [`WithoutRaceFree::original`] tells the numbers that they had.
+pub struct WithoutRaceFree<A> {
+    analysis: A,
     filter: RaceFilter,
     numbers: Kept,
+    /// What is left of a batch.
+    rest: Batch,
 }
 
-impl<S: Source> WithoutRaceFree<S> {
-    /// Reads `source` again, which must be at its beginning.
-    pub fn new(source: S, filter: RaceFilter) -> Self {
-        WithoutRaceFree { source, filter, numbers: Kept::default() }
+impl<A: Analysis> WithoutRaceFree<A> {
+    /// Gives a fresh analysis what the filter keeps.
+    pub fn new(analysis: A, filter: RaceFilter) -> Self {
+        let (numbers, rest) = (Kept::default(), Batch::default());
+        WithoutRaceFree { analysis, filter, numbers, rest }
     }
 
-    /// The number in the whole trace of the event that is number `number` here.
+    /// The analysis. The event numbers that it tells are those of the rest.
+    pub fn analysis(&self) -> &A {
+        &self.analysis
+    }
+
+    /// The number in the whole trace of the event that is number `number` of the rest.
+    ///
+    /// # Panics
+    /// If the analysis has not been given that many events.
     pub fn original(&self, number: EventNo) -> EventNo {
         self.numbers.original(number)
     }
@@ -89,46 +103,25 @@ impl<S: Source> WithoutRaceFree<S> {
     pub fn dropped(&self) -> u64 {
         self.numbers.seen - self.numbers.kept
     }
-
-    fn drop_race_free(&mut self, batch: &mut Batch) {
-        let first = self.numbers.kept + 1;
-        let mut lines = Vec::new();
-        let mut kept = 0;
-        for i in 0..batch.events.len() {
-            let event = batch.events[i];
-            let keep = self.filter.keeps(&event);
-            self.numbers.push(keep);
-            if keep {
-                lines.extend(batch.line(i));
-                batch.events[kept] = event;
-                kept += 1;
-            }
-        }
-        batch.events.truncate(kept);
-        batch.lines = if lines.is_empty() { Lines::None } else { Lines::Each(lines) };
-        batch.first = first;
-    }
 }
 
-impl<S: Source> Source for WithoutRaceFree<S> {
-    fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
-        loop {
-            let outcome = self.source.read(batch);
-            let end = batch.events.is_empty();
-            self.drop_race_free(batch);
-            // An empty batch would mean the end.
-            if outcome.is_err() || end || !batch.events.is_empty() {
-                return outcome;
+impl<A: Analysis> Analysis for WithoutRaceFree<A> {
+    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
+        self.rest.first = self.numbers.kept + 1;
+        self.rest.counts = batch.counts;
+        self.rest.events.clear();
+        for event in &batch.events {
+            let keep = self.filter.keeps(event);
+            self.numbers.push(keep);
+            if keep {
+                self.rest.events.push(*event);
             }
         }
+        self.analysis.events(&self.rest)
     }
 
-    fn symbols(&self) -> &Symbols {
-        self.source.symbols()
-    }
-
-    fn skipped(&self) -> &Skipped {
-        self.source.skipped()
+    fn finish(&mut self) {
+        self.analysis.finish();
     }
 }
 
