@@ -12,7 +12,7 @@
 //! posts before takes, where all events on the way belong to the transaction. Locks and atomic
 //! variables order nothing here: who comes first is for the scheduler to say.
 //!
-//! This is FastTrack with the clocks of a transaction (see [`crate::history`]): a variable is what
+//! This is FastTrack with the clocks of a transaction (see `history.rs`): a variable is what
 //! it is there; an acquire and its release are writes or, if shared, reads. Per thing and transaction the first conflict is found exactly.
 //!
 //! The rules of the paper's Figure 4, read literally, are wrong in two places. A `begin` resets the

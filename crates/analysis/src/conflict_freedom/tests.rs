@@ -123,6 +123,15 @@ fn transactions_do_not_disturb_each_other() {
 }
 
 #[test]
+fn a_block_does_not_hold_what_its_thread_does_later() {
+    let line = "1:begin(p) 1:begin(q) 1:fork(2) 1:w(x) 1:end(q) 1:w(y) 2:r(y) 2:r(x)";
+    let found = check(&Trace::parse(line).unwrap());
+    let begins: Vec<Vec<EventNo>> =
+        found.conflicts().iter().map(|c| c.blocks.iter().map(|b| b.begin).collect()).collect();
+    assert_eq!(begins, [[1], [2]]);
+}
+
+#[test]
 fn nested_blocks_that_hold_both_are_named() {
     let line = "1:begin(p) 1:begin(q) 1:fork(2) 1:end(q) 1:begin(r) 2:begin(s) 2:w(x) 1:r(x) 2:fork(3) 3:w(y) 2:w(y)";
     let found = check(&Trace::parse(line).unwrap());
@@ -137,7 +146,7 @@ fn nested_blocks_that_hold_both_are_named() {
 fn with_forks(trace: &Trace) -> Trace {
     let id = ThreadId;
     let [begin, end] = [Op::Begin(LabelId(0)), Op::End(LabelId::UNNAMED)];
-    let three = [(0, begin), (0, Op::Fork(id(1))), (0, Op::Fork(id(2)))];
+    let three = [(0, begin), (0, begin), (0, Op::Fork(id(1))), (0, end), (0, Op::Fork(id(2)))];
     let twos = [(0, begin), (0, Op::Fork(id(1))), (2, begin), (2, Op::Fork(id(3)))];
     let start = if trace.events.len().is_multiple_of(2) { &three[..] } else { &twos[..] };
     let event = |&(t, op): &(u32, Op)| Event { thread: id(t), op, site: Site::UNKNOWN };

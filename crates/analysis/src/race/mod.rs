@@ -1,10 +1,10 @@
 //! Precise happens-before races with epochs (FastTrack, Flanagan and Freund 2009).
 //!
-//! A race is two conflicting plain accesses that synchronization does not order ([`order`] says
+//! A race is two conflicting plain accesses that synchronization does not order (`order.rs` says
 //! what does). Atomic accesses never race, neither with each other nor with plain ones: they are
 //! synchronization.
 //!
-//! What is kept of a variable's accesses is in [`crate::history`]: the last write and the reads
+//! What is kept of a variable's accesses is in `history.rs`: the last write and the reads
 //! since. The rules:
 //!
 //! - same epoch: the thread did the same since it last told others what it knows: nothing to do,
