@@ -7,14 +7,21 @@ pub mod blame;
 pub mod channel;
 pub mod components;
 pub mod by_thread;
+pub mod atomizer;
 pub mod clock;
 pub mod conflict;
+pub mod conflict_freedom;
 pub mod cycles;
 pub mod explain;
 pub mod finding;
 pub mod frontier;
 pub mod graph;
 pub mod minimize;
+pub mod eraser;
+mod history;
+mod lockset;
+pub mod occurrence;
+pub mod race;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 pub mod rounds;
@@ -34,6 +41,16 @@ pub trait Analysis: Send {
 
     /// The trace is over: closes what is still open. Called once, after the last batch.
     fn finish(&mut self);
+}
+
+impl<A: Analysis + ?Sized> Analysis for Box<A> {
+    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
+        (**self).events(batch)
+    }
+
+    fn finish(&mut self) {
+        (**self).finish();
+    }
 }
 
 /// A cycle between transactions, as an engine reports it: where it closed and which running
