@@ -1,52 +1,3 @@
-<<<<<<< HEAD
-//! Vector clocks: one number per thread. Threads that a clock has not heard of count 0, so clocks
-//! need not grow when threads appear.
-
-use paceline_trace::ThreadId;
-
-/// A vector clock.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct VectorClock(Vec<u32>);
-
-impl VectorClock {
-    /// The thread's component.
-    #[inline]
-    pub fn get(&self, thread: ThreadId) -> u32 {
-        self.0.get(thread.index()).copied().unwrap_or(0)
-    }
-
-    /// Sets the thread's component.
-    pub fn set(&mut self, thread: ThreadId, time: u32) {
-        self.reserve(thread.index() + 1);
-        self.0[thread.index()] = time;
-    }
-
-    /// Takes the larger of both in every component.
-    pub fn join(&mut self, other: &VectorClock) {
-        self.reserve(other.0.len());
-        for (mine, &theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = (*mine).max(theirs);
-        }
-    }
-
-    /// Becomes the same as another clock, keeping its own memory.
-    pub fn assign(&mut self, other: &VectorClock) {
-        self.0.clone_from(&other.0);
-    }
-
-    /// Whether no component is above the other clock's.
-    pub fn is_before(&self, other: &VectorClock) -> bool {
-        let known = self.0.len().min(other.0.len());
-        self.0[..known].iter().zip(&other.0).all(|(a, b)| a <= b)
-            && self.0[known..].iter().all(|&a| a == 0)
-    }
-
-    fn reserve(&mut self, threads: usize) {
-        if self.0.len() < threads {
-            self.0.resize(threads, 0);
-        }
-    }
-=======
 //! Vector clocks and epochs.
 //!
 //! Time is the number of an event in the trace. A clock says, for each thread, up to which event
@@ -143,6 +94,11 @@ impl VectorClock {
         }
     }
 
+    /// Whether everything known here is known to `other` too.
+    pub fn is_within(&self, other: &VectorClock) -> bool {
+        self.known.iter().enumerate().all(|(thread, &number)| number <= other.get(thread))
+    }
+
     /// Knows from now on exactly what `other` knows; the memory is used again.
     #[inline]
     pub fn assign(&mut self, other: &VectorClock) {
@@ -163,34 +119,12 @@ pub(crate) fn pair<T>(items: &mut [T], read: usize, write: usize) -> (&T, &mut T
     debug_assert_ne!(read, write);
     let (low, high) = items.split_at_mut(read.max(write));
     if read < write { (&low[read], &mut high[0]) } else { (&high[0], &mut low[write]) }
->>>>>>> races
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-<<<<<<< HEAD
-    fn clock(times: &[u32]) -> VectorClock {
-        VectorClock(times.to_vec())
-    }
-
-    #[test]
-    fn missing_components_count_zero() {
-        assert!(clock(&[1, 0, 0]).is_before(&clock(&[1])));
-        assert!(!clock(&[1, 0, 1]).is_before(&clock(&[1])));
-        assert!(clock(&[1]).is_before(&clock(&[1, 5])));
-        assert_eq!(clock(&[1]).get(ThreadId(7)), 0);
-    }
-
-    #[test]
-    fn join_is_the_least_upper_bound() {
-        let (a, b) = (clock(&[3, 1]), clock(&[1, 2, 4]));
-        let mut joined = a.clone();
-        joined.join(&b);
-        assert_eq!(joined, clock(&[3, 2, 4]));
-        assert!(a.is_before(&joined) && b.is_before(&joined) && !joined.is_before(&a));
-=======
     #[test]
     fn an_epoch_is_its_thread_and_number() {
         let last = Epoch::new(Epoch::THREADS - 1, Epoch::LAST);
@@ -206,6 +140,14 @@ mod tests {
         assert!(!Epoch::new(2, 9).is_since(start));
         assert!(!Epoch::new(3, 11).is_since(start));
         assert!(!Epoch::new(1, 11).is_since(start));
+    }
+
+    #[test]
+    fn one_clock_is_within_another() {
+        let clock = |known: &[EventNo]| VectorClock { known: known.to_vec() };
+        assert!(clock(&[1, 0, 0]).is_within(&clock(&[1])));
+        assert!(!clock(&[1, 0, 1]).is_within(&clock(&[1])));
+        assert!(clock(&[1]).is_within(&clock(&[1, 5])));
     }
 
     #[test]
@@ -229,6 +171,5 @@ mod tests {
         let mut items = [1, 2, 3];
         assert_eq!(pair(&mut items, 0, 2), (&1, &mut 3));
         assert_eq!(pair(&mut items, 2, 0), (&3, &mut 1));
->>>>>>> races
     }
 }

@@ -3,23 +3,23 @@
 
 pub mod ancestors;
 pub mod atomicity;
-pub mod blame;
-pub mod channel;
-pub mod components;
-pub mod by_thread;
 pub mod atomizer;
+pub mod blame;
+pub mod by_thread;
+pub mod channel;
 pub mod clock;
+pub mod components;
 pub mod conflict;
 pub mod conflict_freedom;
 pub mod cycles;
+pub mod eraser;
 pub mod explain;
 pub mod finding;
 pub mod frontier;
 pub mod graph;
-pub mod minimize;
-pub mod eraser;
 mod history;
 mod lockset;
+pub mod minimize;
 pub mod occurrence;
 pub mod race;
 #[cfg(any(test, feature = "testing"))]

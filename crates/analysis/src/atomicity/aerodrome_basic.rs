@@ -89,7 +89,7 @@ impl AerodromeBasic {
     fn reserve(&mut self, counts: &IdCounts) {
         for t in self.threads.len()..counts.threads {
             let mut thread = Thread::default();
-            thread.clock.set(ThreadId(t as u32), 1);
+            thread.clock.advance(t, 1);
             self.threads.push(thread);
         }
         grow(&mut self.vars, counts.vars);
@@ -149,7 +149,7 @@ impl AerodromeBasic {
     /// CHECKANDGET, lines 9 to 12.
     fn check_and_get(&mut self, clock: &VectorClock, t: ThreadId) {
         let thread = &mut self.threads[t.index()];
-        let violation = thread.depth > 0 && thread.begin_clock.is_before(clock);
+        let violation = thread.depth > 0 && thread.begin_clock.is_within(clock);
         thread.clock.join(clock);
         if violation {
             self.report();
@@ -227,7 +227,7 @@ impl AerodromeBasic {
         let thread = &mut self.threads[t.index()];
         thread.depth += 1;
         if thread.depth == 1 {
-            thread.clock.set(t, thread.clock.get(t) + 1);
+            thread.clock.advance(t.index(), thread.clock.get(t.index()) + 1);
             thread.begin_clock.assign(&thread.clock);
             thread.begin = self.now.0;
             thread.reported = false;
@@ -247,7 +247,7 @@ impl AerodromeBasic {
         let begin = self.threads[t.index()].begin_clock.clone();
         let clock = self.clock(t);
         for u in (0..self.threads.len() as u32).map(ThreadId) {
-            if u != t && begin.is_before(&self.threads[u.index()].clock) {
+            if u != t && begin.is_within(&self.threads[u.index()].clock) {
                 self.check_and_get(&clock, u);
             }
         }
@@ -282,7 +282,7 @@ impl Last {
 }
 
 fn complete(clock: &mut VectorClock, begin: &VectorClock, end: &VectorClock) {
-    if begin.is_before(clock) {
+    if begin.is_within(clock) {
         clock.join(end);
     }
 }
