@@ -38,6 +38,8 @@ struct Group {
     /// In how many transactions there was such a cycle.
     count: u64,
     kept: usize,
+    /// The first cycle of the group that was kept.
+    first: usize,
 }
 
 /// Collects cycles.
@@ -67,6 +69,9 @@ impl Cycles {
         let group = &mut self.groups[index];
         group.count += 1;
         if group.kept < KEPT {
+            if group.kept == 0 {
+                group.first = self.kept.len();
+            }
             group.kept += 1;
             self.kept.push(Cycle { event, thread, begin: block.begin });
             self.group_of.push(index);
@@ -91,23 +96,11 @@ impl Cycles {
         &self.kept
     }
 
-    /// The group of each cycle that was kept.
-    pub fn group_of(&self, index: usize) -> usize {
-        self.group_of[index]
-    }
-
-    /// In how many transactions there was a cycle of this group.
-    pub fn count(&self, group: usize) -> u64 {
-        self.groups[group].count
-    }
-
-    /// For how many transactions a kept cycle stands: the first of a group also for those that
-    /// were not kept.
-    pub fn weight(&self, index: usize) -> u64 {
-        let group = self.group_of[index];
-        let first = self.group_of.iter().position(|&g| g == group) == Some(index);
-        let Group { count, kept, .. } = self.groups[group];
-        if first { count - kept as u64 + 1 } else { 1 }
+    /// For how many transactions the cycle at this index of [`Cycles::kept`] stands: the first of
+    /// its group for all that were not kept, too.
+    pub fn stands_for(&self, index: usize) -> u64 {
+        let Group { count, kept, first, .. } = self.groups[self.group_of[index]];
+        if first == index { count + 1 - kept as u64 } else { 1 }
     }
 
     /// How many times an event closed a cycle.
@@ -130,8 +123,7 @@ mod tests {
         cycles.add(16, ThreadId(0), Site::number(10), block(11));
         let events: Vec<_> = cycles.kept().iter().map(|c| c.event).collect();
         assert_eq!(events, [5, 15, 16]);
-        assert_eq!([cycles.group_of(0), cycles.group_of(1), cycles.group_of(2)], [0, 0, 1]);
-        assert_eq!([cycles.count(0), cycles.count(1)], [2, 1]);
+        assert_eq!([0, 1, 2].map(|i| cycles.stands_for(i)), [1, 1, 1]);
         assert_eq!(cycles.total(), 4);
     }
 
@@ -154,7 +146,8 @@ mod tests {
             cycles.add(begin + 1, ThreadId(0), Site::number(9), block);
         }
         assert_eq!(cycles.kept().len(), KEPT);
-        assert_eq!(cycles.count(0), 1000);
+        let counts: Vec<u64> = (0..KEPT).map(|i| cycles.stands_for(i)).collect();
+        assert_eq!(counts, [997, 1, 1, 1]);
         let weights: Vec<_> = (0..KEPT).map(|i| cycles.weight(i)).collect();
         assert_eq!(weights[1..], [1; KEPT - 1]);
         assert_eq!(weights.iter().sum::<u64>(), 1000);

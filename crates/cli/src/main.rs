@@ -1,11 +1,13 @@
 //! The `paceline` command: flags, files, exit status. What it does is in the libraries.
 
 mod args;
+mod checking;
 mod commands;
 mod output;
 mod progress;
 mod status;
 mod traces;
+mod verdict;
 
 use clap::Parser;
 
@@ -29,7 +31,11 @@ fn main() -> std::process::ExitCode {
 fn run(cli: &Cli) -> anyhow::Result<Status> {
     match &cli.command {
         Command::Check(args) => commands::check::run(args, cli.quiet),
+        Command::Explain(args) => commands::explain::run(args, cli.quiet),
+        Command::Stats(args) => commands::stats::run(args, cli.quiet),
         Command::Convert(args) => commands::convert::run(args, cli.quiet),
+        Command::Generate(args) => commands::generate::run(args, cli.quiet),
+        Command::Demo(args) => commands::demo::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
     }

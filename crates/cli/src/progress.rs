@@ -34,6 +34,16 @@ impl Bar {
         Bar { bar, started: now, drawn: Cell::new(now) }
     }
 
+    /// A bar for a number of events to be made.
+    pub fn counting(events: u64, quiet: bool) -> Bar {
+        let bar = Bar::new("events", Some(events), quiet);
+        let template = "{prefix:.dim} {bar:24} {percent}% {human_pos} {msg}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.bar.set_style(style);
+        }
+        bar
+    }
+
     /// Shows how far the work is.
     pub fn update(&self, bytes: u64, events: u64) {
         if self.bar.is_hidden() || self.drawn.get().elapsed() < REDRAW {

@@ -14,7 +14,11 @@ pub fn name(bytes: &[u8]) -> String {
         return text.into_owned();
     }
     text.chars().fold(String::new(), |mut safe, c| {
-        if is_unsafe(c) { safe.extend(c.escape_default()) } else { safe.push(c) }
+        if is_unsafe(c) {
+            safe.extend(c.escape_default());
+        } else {
+            safe.push(c);
+        }
         safe
     })
 }
@@ -65,17 +69,17 @@ pub fn block(block: &BlockRef, symbols: &Symbols) -> model::Block {
 
 /// A finding.
 pub fn finding(finding: &Finding, symbols: &Symbols) -> model::Finding {
-    let (cycle, threads, refuted, not_refuted) = match &finding.story {
-        Story::Cycle(e) => (
-            cycle(e, symbols),
-            e.interleaving.iter().map(|at| event_ref(at, symbols)).collect(),
-            e.refuted.iter().map(|b| block(b, symbols)).collect(),
-            e.not_refuted.iter().map(|b| block(b, symbols)).collect(),
-        ),
-        Story::Events(events) => {
-            let events = events.iter().map(|at| event_ref(at, symbols)).collect();
-            (Vec::new(), events, Vec::new(), Vec::new())
-        }
+    let explanation = match &finding.story {
+        Story::Cycle(explanation) => Some(explanation),
+        Story::Events(_) => None,
+    };
+    let events = match &finding.story {
+        Story::Cycle(explanation) => &explanation.interleaving,
+        Story::Events(events) => events,
+    };
+    let threads: Vec<_> = events.iter().map(|at| event_ref(at, symbols)).collect();
+    let blocks = |of: fn(&Explanation) -> &[BlockRef]| {
+        explanation.map_or_else(Vec::new, |e| of(e).iter().map(|b| block(b, symbols)).collect())
     };
     let blame = finding.blame.map(|b| model::Blame {
         label: label(b.label, b.site, symbols),
@@ -87,10 +91,10 @@ pub fn finding(finding: &Finding, symbols: &Symbols) -> model::Finding {
         severity: finding.severity().name().to_owned(),
         title: title(finding.rule, blame.as_ref(), &threads),
         blame,
-        cycle,
+        cycle: explanation.map_or_else(Vec::new, |e| cycle(e, symbols)),
         threads,
-        refuted,
-        not_refuted,
+        refuted: blocks(|e| &e.refuted),
+        not_refuted: blocks(|e| &e.not_refuted),
         count: finding.count,
         remark: None,
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use owo_colors::OwoColorize as _;
 
 use crate::model::{Finding, Report, Transaction};
+use crate::stats::thousands;
 use crate::table::{shorten, table};
 
 /// The whole report. `took` is how long it took to make.
@@ -109,16 +110,4 @@ fn verdicts(report: &Report) -> String {
         say(r.holds, "reducible", warnings);
     }
     words.join(", ")
-}
-
-/// 1234567 as 1,234,567.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .filter_map(|group| std::str::from_utf8(group).ok())
-        .collect();
-    groups.join(",")
 }

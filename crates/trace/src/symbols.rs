@@ -1,6 +1,7 @@
 //! Names. The [`Interner`] turns a name into a dense number with one probe into one table: names
 //! of up to fifteen bytes are compared inside the table itself, without a look at the text.
 
+use crate::event::Kind;
 use crate::ids::{
     BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,
 };
@@ -261,6 +262,30 @@ impl Symbols {
             semaphores: self.semaphores.len(),
             barriers: self.barriers.len(),
             labels: self.labels.len(),
+        }
+    }
+
+    /// Where the targets of this kind of operation are numbered; `None` if it has no target.
+    #[inline(always)]
+    pub fn name_space(&mut self, kind: Kind) -> Option<&mut Interner> {
+        match kind {
+            Kind::Read
+            | Kind::Write
+            | Kind::AtomicRead
+            | Kind::AtomicWrite
+            | Kind::AtomicUpdate => Some(&mut self.vars),
+            Kind::Acquire
+            | Kind::Release
+            | Kind::AcquireShared
+            | Kind::ReleaseShared
+            | Kind::PreWait
+            | Kind::PostWait
+            | Kind::Notify => Some(&mut self.locks),
+            Kind::Fork | Kind::Join => Some(&mut self.threads),
+            Kind::Begin | Kind::End => Some(&mut self.labels),
+            Kind::Post | Kind::Take => Some(&mut self.semaphores),
+            Kind::BarrierEnter | Kind::BarrierExit => Some(&mut self.barriers),
+            Kind::Yield => None,
         }
     }
 

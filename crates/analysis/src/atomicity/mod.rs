@@ -25,6 +25,12 @@ use crate::{Analysis, Cycle};
 pub trait Atomicity: Analysis {
     /// What was found so far, in the order of events. Empty after `finish`: serializable.
     fn cycles(&self) -> &[Cycle];
+
+    /// For how many transactions the cycle at this index stands: an engine may keep only some of
+    /// those that are alike.
+    fn stands_for(&self, _index: usize) -> u64 {
+        1
+    }
 }
 
 /// How an engine is to work.

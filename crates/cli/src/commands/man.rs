@@ -28,15 +28,15 @@ pub fn run(args: &Args) -> anyhow::Result<Status> {
         return Ok(Status::Clean);
     };
     std::fs::create_dir_all(dir)?;
-    write_page(dir, "paceline".to_owned(), command.clone())?;
+    write_page(dir, "paceline", command.clone())?;
     for sub in command.get_subcommands() {
         let name = format!("paceline-{}", sub.get_name());
-        write_page(dir, name.clone(), sub.clone().name(name))?;
+        write_page(dir, &name, sub.clone().name(name.clone()))?;
     }
     Ok(Status::Clean)
 }
 
-fn write_page(dir: &std::path::Path, name: String, command: clap::Command) -> anyhow::Result<()> {
+fn write_page(dir: &std::path::Path, name: &str, command: clap::Command) -> anyhow::Result<()> {
     let mut page = Output::create(&dir.join(format!("{name}.1")))?;
     clap_mangen::Man::new(command).render(&mut page)?;
     page.commit()

@@ -3,4 +3,8 @@
 pub mod check;
 pub mod completions;
 pub mod convert;
+pub mod demo;
+pub mod explain;
+pub mod generate;
 pub mod man;
+pub mod stats;

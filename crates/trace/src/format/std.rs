@@ -419,34 +419,12 @@ fn large_number(digits: &[u8], symbols: &mut Symbols) -> Site {
 fn resolve(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<Event> {
     let at = token.operand as usize;
     let name = &text[at..at + token.operand_len as usize];
-    let id = match name_space(token.kind, symbols) {
+    let id = match symbols.name_space(token.kind) {
         Some(_) if name.is_empty() => LabelId::UNNAMED.0,
         Some(names) => intern(names, token.key, token.hash, name)?,
         None => 0,
     };
     Some(Event { thread: token.thread, op: Op::new(token.kind, id), site: token.site })
-}
-
-/// Where the operands of an operation are numbered.
-#[inline(always)]
-fn name_space(kind: Kind, symbols: &mut Symbols) -> Option<&mut Interner> {
-    match kind {
-        Kind::Read | Kind::Write | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate => {
-            Some(&mut symbols.vars)
-        }
-        Kind::Acquire
-        | Kind::Release
-        | Kind::AcquireShared
-        | Kind::ReleaseShared
-        | Kind::PreWait
-        | Kind::PostWait
-        | Kind::Notify => Some(&mut symbols.locks),
-        Kind::Fork | Kind::Join => Some(&mut symbols.threads),
-        Kind::Begin | Kind::End => Some(&mut symbols.labels),
-        Kind::Post | Kind::Take => Some(&mut symbols.semaphores),
-        Kind::BarrierEnter | Kind::BarrierExit => Some(&mut symbols.barriers),
-        Kind::Yield => None,
-    }
 }
 
 /// The number of a name. Whether it is a name at all is only asked when it is new.
