@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 
-use crate::model::{Finding, Report, Transaction};
+use crate::model::{Block, Finding, Report, Transaction};
 use crate::stats::thousands;
 use crate::table::{shorten, table};
 
@@ -38,8 +38,8 @@ pub fn finding(finding: &Finding) -> String {
     if !finding.cycle.is_empty() {
         let _ = writeln!(out, "  cycle   {}", cycle(&finding.cycle));
     }
-    for block in &finding.not_refuted {
-        let _ = writeln!(out, "  spared  {} (begun at event {})", block.label, block.begin_event);
+    if !finding.not_refuted.is_empty() {
+        let _ = writeln!(out, "  spared  {}", spared(&finding.not_refuted));
     }
     let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
     let _ = writeln!(out, "  seen    {times}, id {}", finding.id);
@@ -48,6 +48,18 @@ pub fn finding(finding: &Finding) -> String {
     }
     out.push('\n');
     out + &table(finding)
+}
+
+/// The open blocks that the finding says nothing against.
+fn spared(blocks: &[Block]) -> String {
+    const MOST: usize = 3;
+    let shown = blocks.iter().take(MOST);
+    let names: Vec<String> =
+        shown.map(|b| format!("{} (event {})", shorten(&b.label, 40), b.begin_event)).collect();
+    match blocks.len().saturating_sub(MOST) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
 }
 
 /// The cycle in one line: who, by which conflict, to whom.
