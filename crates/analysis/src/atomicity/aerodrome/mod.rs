@@ -5,7 +5,8 @@
 //! The point of every clock is one question: which *running* transactions precede this event?
 //! Component `v` matters only when it has reached the begin of the transaction that `v` is in; a
 //! later transaction of `v` has a later begin. From this follow:
-//! - *Epochs.* The test "begin of T precedes this clock" compares one component.
+//! - *Epochs.* The test "begin of T precedes this clock" compares one component, and only the
+//!   components that matter are handed on.
 //! - *Lazy clocks.* An event inside a running transaction is remembered by the transaction's epoch.
 //!   Its clock is that of the thread, which is later than Algorithm 1's copy, but whatever precedes a
 //!   transaction precedes all that follows from it. When the transaction ends, the clock is
@@ -89,7 +90,8 @@ pub struct Aerodrome {
     begins: Vec<u32>,
     cells: Cells,
     rounds: Rounds,
-    /// A copy of the clock that is being handed on.
+    /// What matters of the clock that is being handed on: the threads whose running transaction it
+    /// knows. Their components are the begins of these transactions.
     news: Vec<u32>,
     /// The current event and its thread.
     now: (EventNo, ThreadId),
@@ -226,7 +228,7 @@ impl Aerodrome {
         for u in known_by.threads.drain(..) {
             self.check_and_get(u);
             let clock = self.rows.get(self.threads[u.index()].clock);
-            self.threads[u.index()].informed = knows_any(clock, &self.begins, Some(u));
+            self.threads[u.index()].informed = knows_another(clock, &self.begins, u);
         }
         if informed {
             for &place in &known_by.places {
@@ -262,11 +264,11 @@ impl Aerodrome {
         let clock = self.cells.get(place).clock;
         if clock != Row::NONE {
             self.read_clock(clock);
-            if knows_any(&self.news, &self.begins, None) {
-                self.check_and_get(t);
-            } else {
+            if self.news.is_empty() {
                 self.cells.get_mut(place).clock = Row::NONE;
                 self.rows.release(clock);
+            } else {
+                self.check_and_get(t);
             }
         }
     }
@@ -305,13 +307,14 @@ impl Aerodrome {
     }
 
     fn read_clock(&mut self, row: Row) {
+        let known = self.rows.get(row).iter().zip(&self.begins).map(|(time, begin)| time >= begin);
         self.news.clear();
-        self.news.extend_from_slice(self.rows.get(row));
+        self.news.extend(known.zip(0..).filter(|(known, _)| *known).map(|(_, v)| v));
     }
 
     /// CHECKANDGET of Algorithm 1: `t` follows the clock that was read.
     fn check_and_get(&mut self, t: ThreadId) {
-        if self.news[t.index()] >= self.begins[t.index()] {
+        if self.news.contains(&t.0) {
             self.report();
         }
         self.tell_thread(t);
@@ -352,20 +355,18 @@ impl Aerodrome {
 /// Joins `news` into `clock`, and names the threads whose running transaction it did not know.
 #[inline]
 fn join(clock: &mut [u32], news: &[u32], begins: &[u32], mut learned: impl FnMut(usize)) {
-    for (v, ((time, &new), &begin)) in clock.iter_mut().zip(news).zip(begins).enumerate() {
-        if new > *time {
-            let old = std::mem::replace(time, new);
-            if old < begin && begin <= new {
-                learned(v);
-            }
+    for v in news.iter().map(|&v| v as usize) {
+        if clock[v] < begins[v] {
+            clock[v] = begins[v];
+            learned(v);
         }
     }
 }
 
-/// Whether the clock knows a running transaction, other than one of `except`.
-fn knows_any(clock: &[u32], begins: &[u32], except: Option<ThreadId>) -> bool {
+/// Whether the clock of `t` knows a running transaction of another thread.
+fn knows_another(clock: &[u32], begins: &[u32], t: ThreadId) -> bool {
     let mut both = clock.iter().zip(begins).enumerate();
-    both.any(|(v, (time, begin))| time >= begin && except.is_none_or(|t| t.index() != v))
+    both.any(|(v, (time, begin))| time >= begin && v != t.index())
 }
 
 impl Analysis for Aerodrome {
