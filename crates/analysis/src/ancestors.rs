@@ -54,9 +54,30 @@ struct Class<S> {
     oldest: Node,
 }
 
+/// A running transaction, or one that has finished since the last sweep.
 struct Slot<S> {
+    /// The slots that come before it: a transitively closed set.
     before: S,
+    /// The slots that it comes before: the same relation, the other way round.
+    after: S,
+    /// `before` became what it is with this version of the graph.
+    version: u64,
     node: Node,
+}
+
+impl<S: SlotSet> Slot<S> {
+    fn free() -> Self {
+        Slot { before: S::empty(), after: S::empty(), version: 0, node: Node::DEAD }
+    }
+}
+
+/// What a node comes after.
+enum Reach {
+    Nothing,
+    /// A slot, if it runs, and what is before it.
+    Slot(usize),
+    /// The set of a class, up to date.
+    Class(usize),
 }
 
 /// The graph. `S` bounds the number of transactions that run at once.
@@ -123,9 +144,11 @@ impl<S: SlotSet> Ancestors<S> {
         let slot = self.take_slot()?;
         let node = self.new_node(Link::Slot(slot));
         let before = self.reach(last);
+        let slot = slot as usize;
         self.mentioned.add(&before);
-        self.slots[slot as usize] = Slot { before, node };
-        self.running.insert(slot as usize);
+        before.for_each(|earlier| self.slots[earlier].after.insert(slot));
+        self.slots[slot] = Slot { before, after: S::empty(), version: self.version, node };
+        self.running.insert(slot);
         Ok(node)
     }
 
@@ -146,39 +169,71 @@ impl<S: SlotSet> Ancestors<S> {
     }
 
     /// The running transactions that come before the node, or are it.
-    #[inline]
     pub fn reach(&mut self, node: Node) -> S {
-        if self.is_dead(node) {
-            return S::empty();
-        }
-        match self.links[node.0 as usize] {
-            Link::Dead => S::empty(),
-            Link::Slot(slot) => {
-                let mut set = self.slots[slot as usize].before.clone();
-                set.insert(slot as usize);
-                set.keep(&self.running);
-                set
-            }
-            Link::Class(class) => self.reach_of_class(node, class),
+        match self.resolve(node) {
+            Reach::Nothing => S::empty(),
+            reach => self.set_of(&reach),
         }
     }
 
-    fn reach_of_class(&mut self, node: Node, mut index: u32) -> S {
+    fn set_of(&self, reach: &Reach) -> S {
+        let mut set = match *reach {
+            Reach::Nothing => return S::empty(),
+            Reach::Slot(slot) => {
+                let mut set = self.slots[slot].before.clone();
+                set.insert(slot);
+                set
+            }
+            Reach::Class(class) => self.classes[class].set.clone(),
+        };
+        set.keep(&self.running);
+        set
+    }
+
+    #[inline]
+    fn resolve(&mut self, node: Node) -> Reach {
+        if self.is_dead(node) {
+            return Reach::Nothing;
+        }
+        match self.links[node.0 as usize] {
+            Link::Dead => Reach::Nothing,
+            Link::Slot(slot) => Reach::Slot(slot as usize),
+            Link::Class(class) => self.resolve_class(node, class),
+        }
+    }
+
+    fn resolve_class(&mut self, node: Node, mut index: u32) -> Reach {
         while self.classes[index as usize].forward != index {
             index = self.classes[index as usize].forward;
         }
-        let class = &mut self.classes[index as usize];
-        if class.version != self.version {
-            class.version = self.version;
-            let mut closed = class.set.clone();
-            class.set.for_each(|slot| closed.add(&self.slots[slot].before));
-            class.set = closed;
+        self.close(index as usize);
+        if self.classes[index as usize].set.is_disjoint(&self.running) {
+            self.links[node.0 as usize] = Link::Dead;
+            return Reach::Nothing;
         }
-        let mut set = class.set.clone();
-        set.keep(&self.running);
-        let link = if set.is_empty() { Link::Dead } else { Link::Class(index) };
-        self.links[node.0 as usize] = link;
-        set
+        self.links[node.0 as usize] = Link::Class(index);
+        Reach::Class(index as usize)
+    }
+
+    /// Brings the set of a class up to date with what its members have come after since.
+    fn close(&mut self, index: usize) {
+        let class = &mut self.classes[index];
+        let since = std::mem::replace(&mut class.version, self.version);
+        if since == self.version {
+            return;
+        }
+        let mut more = None;
+        class.set.for_each(|slot| {
+            let Slot { before, version, .. } = &self.slots[slot];
+            if *version > since {
+                more.get_or_insert_with(S::empty).add(before);
+            }
+        });
+        if let Some(more) = more {
+            class.set.add(&more);
+            // What has finished is not needed: all that came before it is in the set itself.
+            class.set.keep(&self.running);
+        }
     }
 
     /// Adds an edge from `from` to `into`, which runs. Returns whether it closes a cycle that is
@@ -186,14 +241,24 @@ impl<S: SlotSet> Ancestors<S> {
     /// with all their causes.
     #[inline]
     pub fn edge(&mut self, from: Node, into: Node) -> bool {
-        let set = self.reach(from);
-        if set.is_empty() {
+        let reach = self.resolve(from);
+        if let Reach::Nothing = reach {
             return false;
         }
         let slot = self.slot_of(into);
-        if set.is_within(&self.slots[slot].before) {
+        let before = &self.slots[slot].before;
+        let known = match reach {
+            Reach::Nothing => true,
+            Reach::Slot(source) => {
+                (!self.running.contains(source) || before.contains(source))
+                    && self.slots[source].before.is_within_masked(&self.running, before)
+            }
+            Reach::Class(class) => self.classes[class].set.is_within_masked(&self.running, before),
+        };
+        if known {
             return false;
         }
+        let set = self.set_of(&reach);
         self.grow(slot, &set);
         set.contains(slot)
     }
@@ -202,18 +267,16 @@ impl<S: SlotSet> Ancestors<S> {
     fn grow(&mut self, slot: usize, set: &S) {
         self.version += 1;
         self.mentioned.add(set);
-        self.slots[slot].before.add(set);
-        if !self.mentioned.contains(slot) {
-            return;
-        }
-        let before = self.slots[slot].before.clone();
-        let mut others = self.running.clone();
-        others.add(&self.finished);
-        others.for_each(|other| {
-            if self.slots[other].before.contains(slot) {
-                self.slots[other].before.add(&before);
-            }
+        let Slot { before, after, .. } = &self.slots[slot];
+        let mut fresh = set.clone();
+        fresh.take_out(before);
+        let mut behind = after.clone();
+        behind.insert(slot);
+        behind.for_each(|later| {
+            self.slots[later].before.add(set);
+            self.slots[later].version = self.version;
         });
+        fresh.for_each(|earlier| self.slots[earlier].after.add(&behind));
     }
 
     /// The node of a single event that comes after `last`, the thread's transaction before, and
@@ -283,7 +346,7 @@ impl<S: SlotSet> Ancestors<S> {
             return Err(Full);
         }
         let wanted = (known * 2).max(FEWEST_SLOTS).min(S::CAPACITY);
-        self.slots.resize_with(wanted, || Slot { before: S::empty(), node: Node::DEAD });
+        self.slots.resize_with(wanted, Slot::free);
         self.free.extend((known as u32..wanted as u32).rev());
         Ok(())
     }
@@ -302,6 +365,7 @@ impl<S: SlotSet> Ancestors<S> {
         let running = self.running.clone();
         running.for_each(|slot| {
             self.slots[slot].before.keep(&running);
+            self.slots[slot].after.keep(&running);
             self.mentioned.add(&self.slots[slot].before);
         });
         self.finished = S::empty();
@@ -309,13 +373,10 @@ impl<S: SlotSet> Ancestors<S> {
     }
 
     fn close_classes(&mut self) {
-        for &index in &self.live {
-            let class = &mut self.classes[index as usize];
-            let mut closed = class.set.clone();
-            class.set.for_each(|slot| closed.add(&self.slots[slot].before));
-            closed.keep(&self.running);
-            class.set = closed;
-            class.version = self.version;
+        for i in 0..self.live.len() {
+            let index = self.live[i] as usize;
+            self.close(index);
+            self.classes[index].set.keep(&self.running);
         }
     }
 
@@ -343,7 +404,7 @@ impl<S: SlotSet> Ancestors<S> {
     /// Turns a finished transaction into a member of its class.
     fn retire(&mut self, slot: usize) {
         self.free.push(slot as u32);
-        let Slot { before, node } = &mut self.slots[slot];
+        let Slot { before, node, .. } = &self.slots[slot];
         let (mut set, node) = (before.clone(), *node);
         set.keep(&self.running);
         self.links[node.0 as usize] =
@@ -412,7 +473,12 @@ impl<S: SlotSet> Ancestors<S> {
             slots: self
                 .slots
                 .iter()
-                .map(|s| Slot { before: wide(&s.before), node: s.node })
+                .map(|s| Slot {
+                    before: wide(&s.before),
+                    after: wide(&s.after),
+                    version: s.version,
+                    node: s.node,
+                })
                 .collect(),
             free: self.free,
             running: wide(&self.running),

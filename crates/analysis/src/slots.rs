@@ -73,6 +73,32 @@ pub trait SlotSet: Clone + Eq + std::hash::Hash + Send + 'static {
         self.words().iter().enumerate().all(|(i, &m)| m & !theirs.get(i).copied().unwrap_or(0) == 0)
     }
 
+    /// Whether everything in this set that is also in `mask` is in `other` too.
+    #[inline(always)]
+    fn is_within_masked(&self, mask: &Self, other: &Self) -> bool {
+        let (mask, theirs) = (mask.words(), other.words());
+        let word = |words: &[u64], i: usize| words.get(i).copied().unwrap_or(0);
+        let outside = self.words().iter().enumerate();
+        outside.fold(0, |sum, (i, &m)| sum | m & word(mask, i) & !word(theirs, i)) == 0
+    }
+
+    /// Whether nothing is in both sets.
+    #[inline(always)]
+    fn is_disjoint(&self, other: &Self) -> bool {
+        self.words().iter().zip(other.words()).fold(0, |sum, (m, t)| sum | m & t) == 0
+    }
+
+    /// Takes everything out that is in `other`.
+    #[inline(always)]
+    fn take_out(&mut self, other: &Self) {
+        if self.words().is_empty() {
+            return;
+        }
+        let last = self.words().len() * 64 - 1;
+        let mine = self.words_for(last);
+        mine.iter_mut().zip(other.words()).for_each(|(m, t)| *m &= !t);
+    }
+
     /// Calls `each` for every slot in the set, in order.
     #[inline(always)]
     fn for_each(&self, mut each: impl FnMut(usize)) {
@@ -185,6 +211,11 @@ mod tests {
         assert!(part.is_within(&set) && !part.is_empty() && !part.contains(6));
         part.add(&set);
         assert!(part == set);
+        let mut rest = set.clone();
+        rest.take_out(&S::from_words(&[u64::MAX]));
+        assert!(!rest.contains(63) && rest.contains(64));
+        assert!(rest.is_disjoint(&S::from_words(&[u64::MAX])) && !rest.is_disjoint(&set));
+        assert!(set.is_within_masked(&rest, &rest) && !set.is_within_masked(&set, &rest));
         assert!(S::from_words(set.words()) == set);
 
         slots.iter().for_each(|&s| set.remove(s));

@@ -140,14 +140,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.kind {
-            ErrorKind::Io(error) => Some(error),
-            ErrorKind::Malformed(..) | ErrorKind::Damaged(_) => None,
-        }
-    }
-}
+/// The cause is part of the message already.
+impl std::error::Error for Error {}
 
 /// The bytes as they may be shown in a message: cut when long, escaped when not printable.
 pub fn show_bytes(bytes: &[u8]) -> String {
