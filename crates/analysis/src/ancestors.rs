@@ -6,8 +6,9 @@
 //! dead: it can never lie on a cycle. Finished transactions with equal sets are interchangeable
 //! for ever and share a *class*. So the graph never grows with the trace.
 //!
-//! - A running transaction owns a *slot*; sets are bit sets over slots. `before[slot]` is kept
-//!   transitively closed.
+//! - A running transaction owns a *slot*; sets are bit sets over slots. What comes before a slot is
+//!   kept transitively closed. So the set of a class need not be: whoever comes after its members
+//!   comes after what is before them.
 //! - `end` only takes the slot out of the mask of running ones. Its set goes on to stand for the
 //!   finished transaction until the next *sweep*, which takes finished slots out of all sets at
 //!   once, turns what is left into classes, and frees the slots. A slot that no set mentions is
@@ -44,8 +45,6 @@ const _: () = assert!(size_of::<Link>() == 8);
 struct Class<S> {
     /// Members of this class come after these, and after what comes before these.
     set: S,
-    /// `set` was transitively closed when the graph had this version.
-    version: u64,
     /// The class that this one has become one with; itself if none.
     forward: u32,
     /// A node that stands for the class.
@@ -60,23 +59,23 @@ struct Slot<S> {
     before: S,
     /// The slots that it comes before: the same relation, the other way round.
     after: S,
-    /// `before` became what it is with this version of the graph.
-    version: u64,
     node: Node,
 }
 
 impl<S: SlotSet> Slot<S> {
     fn free() -> Self {
-        Slot { before: S::empty(), after: S::empty(), version: 0, node: Node::DEAD }
+        Slot { before: S::empty(), after: S::empty(), node: Node::DEAD }
     }
 }
 
 /// What a node comes after.
 enum Reach {
     Nothing,
-    /// A slot, if it runs, and what is before it.
-    Slot(usize),
-    /// The set of a class, up to date.
+    /// A running transaction, and what is before it.
+    Running(usize),
+    /// What is before a transaction that has finished since the last sweep.
+    Finished(usize),
+    /// The set of a class, and what is before its members. All of them run.
     Class(usize),
 }
 
@@ -94,7 +93,6 @@ pub struct Ancestors<S> {
     /// The classes that are neither dead nor forwarded.
     live: Vec<u32>,
     by_set: HashMap<S, u32>,
-    version: u64,
     watermark: Node,
 }
 
@@ -117,7 +115,6 @@ impl<S: SlotSet> Default for Ancestors<S> {
             classes: Vec::new(),
             live: Vec::new(),
             by_set: HashMap::new(),
-            version: 0,
             watermark: Node(1),
         }
     }
@@ -143,11 +140,11 @@ impl<S: SlotSet> Ancestors<S> {
     pub fn begin(&mut self, last: Node) -> Result<Node, Full> {
         let slot = self.take_slot()?;
         let node = self.new_node(Link::Slot(slot));
-        let before = self.reach(last);
+        let before = self.closed(last);
         let slot = slot as usize;
         self.mentioned.add(&before);
         before.for_each(|earlier| self.slots[earlier].after.insert(slot));
-        self.slots[slot] = Slot { before, after: S::empty(), version: self.version, node };
+        self.slots[slot] = Slot { before, after: S::empty(), node };
         self.running.insert(slot);
         Ok(node)
     }
@@ -168,26 +165,28 @@ impl<S: SlotSet> Ancestors<S> {
         }
     }
 
-    /// The running transactions that come before the node, or are it.
+    /// Running transactions that come before the node, or are it. What is before them comes before
+    /// the node as well, whether it is in the set or not.
     pub fn reach(&mut self, node: Node) -> S {
         match self.resolve(node) {
             Reach::Nothing => S::empty(),
-            reach => self.set_of(&reach),
-        }
-    }
-
-    fn set_of(&self, reach: &Reach) -> S {
-        let mut set = match *reach {
-            Reach::Nothing => return S::empty(),
-            Reach::Slot(slot) => {
-                let mut set = self.slots[slot].before.clone();
+            Reach::Running(slot) => {
+                let mut set = S::empty();
                 set.insert(slot);
                 set
             }
+            Reach::Finished(slot) => self.slots[slot].before.clone(),
             Reach::Class(class) => self.classes[class].set.clone(),
-        };
-        set.keep(&self.running);
-        set
+        }
+    }
+
+    /// All running transactions that come before the node, or are it.
+    fn closed(&mut self, node: Node) -> S {
+        let some = self.reach(node);
+        let mut all = some.clone();
+        some.for_each(|slot| all.add(&self.slots[slot].before));
+        all.keep(&self.running);
+        all
     }
 
     #[inline]
@@ -197,17 +196,30 @@ impl<S: SlotSet> Ancestors<S> {
         }
         match self.links[node.0 as usize] {
             Link::Dead => Reach::Nothing,
-            Link::Slot(slot) => Reach::Slot(slot as usize),
+            Link::Slot(slot) if self.running.contains(slot as usize) => {
+                Reach::Running(slot as usize)
+            }
+            Link::Slot(slot) => self.resolve_finished(node, slot as usize),
             Link::Class(class) => self.resolve_class(node, class),
         }
+    }
+
+    fn resolve_finished(&mut self, node: Node, slot: usize) -> Reach {
+        let before = &mut self.slots[slot].before;
+        before.keep(&self.running);
+        if before.is_empty() {
+            self.links[node.0 as usize] = Link::Dead;
+            return Reach::Nothing;
+        }
+        Reach::Finished(slot)
     }
 
     fn resolve_class(&mut self, node: Node, mut index: u32) -> Reach {
         while self.classes[index as usize].forward != index {
             index = self.classes[index as usize].forward;
         }
-        self.close(index as usize);
-        if self.classes[index as usize].set.is_disjoint(&self.running) {
+        self.refresh(index as usize);
+        if self.classes[index as usize].set.is_empty() {
             self.links[node.0 as usize] = Link::Dead;
             return Reach::Nothing;
         }
@@ -215,25 +227,16 @@ impl<S: SlotSet> Ancestors<S> {
         Reach::Class(index as usize)
     }
 
-    /// Brings the set of a class up to date with what its members have come after since.
-    fn close(&mut self, index: usize) {
-        let class = &mut self.classes[index];
-        let since = std::mem::replace(&mut class.version, self.version);
-        if since == self.version {
+    /// Exchanges the members of a class that have finished for what is before them.
+    fn refresh(&mut self, index: usize) {
+        let set = &mut self.classes[index].set;
+        if set.is_disjoint(&self.finished) {
             return;
         }
-        let mut more = None;
-        class.set.for_each(|slot| {
-            let Slot { before, version, .. } = &self.slots[slot];
-            if *version > since {
-                more.get_or_insert_with(S::empty).add(before);
-            }
-        });
-        if let Some(more) = more {
-            class.set.add(&more);
-            // What has finished is not needed: all that came before it is in the set itself.
-            class.set.keep(&self.running);
-        }
+        let mut finished = set.clone();
+        finished.keep(&self.finished);
+        finished.for_each(|slot| set.add(&self.slots[slot].before));
+        set.keep(&self.running);
     }
 
     /// Adds an edge from `from` to `into`, which runs. Returns whether it closes a cycle that is
@@ -246,36 +249,31 @@ impl<S: SlotSet> Ancestors<S> {
             return false;
         }
         let slot = self.slot_of(into);
+        // What comes before `into` is closed: if the members are known, so is what is before them.
         let before = &self.slots[slot].before;
         let known = match reach {
             Reach::Nothing => true,
-            Reach::Slot(source) => {
-                (!self.running.contains(source) || before.contains(source))
-                    && self.slots[source].before.is_within_masked(&self.running, before)
-            }
-            Reach::Class(class) => self.classes[class].set.is_within_masked(&self.running, before),
+            Reach::Running(source) => before.contains(source),
+            Reach::Finished(source) => self.slots[source].before.is_within(before),
+            Reach::Class(class) => self.classes[class].set.is_within(before),
         };
         if known {
             return false;
         }
-        let set = self.set_of(&reach);
+        let set = self.closed(from);
         self.grow(slot, &set);
         set.contains(slot)
     }
 
     /// Adds `set` to what comes before `slot`, and before everything behind it.
     fn grow(&mut self, slot: usize, set: &S) {
-        self.version += 1;
         self.mentioned.add(set);
         let Slot { before, after, .. } = &self.slots[slot];
         let mut fresh = set.clone();
         fresh.take_out(before);
         let mut behind = after.clone();
         behind.insert(slot);
-        behind.for_each(|later| {
-            self.slots[later].before.add(set);
-            self.slots[later].version = self.version;
-        });
+        behind.for_each(|later| self.slots[later].before.add(set));
         fresh.for_each(|earlier| self.slots[earlier].after.add(&behind));
     }
 
@@ -315,8 +313,7 @@ impl<S: SlotSet> Ancestors<S> {
         let node = member.unwrap_or_else(|| self.new_node(Link::Class(class)));
         let set = set.clone();
         self.by_set.insert(set.clone(), class);
-        let version = self.version;
-        self.classes.push(Class { set, version, forward: class, node, oldest: node });
+        self.classes.push(Class { set, forward: class, node, oldest: node });
         self.live.push(class);
         class
     }
@@ -353,7 +350,7 @@ impl<S: SlotSet> Ancestors<S> {
 
     /// Takes the finished slots out of every set and frees them.
     fn sweep(&mut self) {
-        self.close_classes();
+        self.refresh_classes();
         let finished = self.finished.clone();
         let live = std::mem::take(&mut self.live);
         self.by_set.clear();
@@ -372,11 +369,9 @@ impl<S: SlotSet> Ancestors<S> {
         self.watermark = self.oldest();
     }
 
-    fn close_classes(&mut self) {
+    fn refresh_classes(&mut self) {
         for i in 0..self.live.len() {
-            let index = self.live[i] as usize;
-            self.close(index);
-            self.classes[index].set.keep(&self.running);
+            self.refresh(self.live[i] as usize);
         }
     }
 
@@ -441,8 +436,8 @@ impl<S: SlotSet> Ancestors<S> {
             new_class[index as usize] = new;
             let node = self.new_node(Link::Class(new));
             self.by_set.insert(class.set.clone(), new);
-            let (set, version) = (class.set.clone(), class.version);
-            self.classes.push(Class { set, version, forward: new, node, oldest: node });
+            let set = class.set.clone();
+            self.classes.push(Class { set, forward: new, node, oldest: node });
             self.live.push(new);
         }
         let running = self.running.clone();
@@ -473,12 +468,7 @@ impl<S: SlotSet> Ancestors<S> {
             slots: self
                 .slots
                 .iter()
-                .map(|s| Slot {
-                    before: wide(&s.before),
-                    after: wide(&s.after),
-                    version: s.version,
-                    node: s.node,
-                })
+                .map(|s| Slot { before: wide(&s.before), after: wide(&s.after), node: s.node })
                 .collect(),
             free: self.free,
             running: wide(&self.running),
@@ -489,7 +479,6 @@ impl<S: SlotSet> Ancestors<S> {
                 .iter()
                 .map(|c| Class {
                     set: wide(&c.set),
-                    version: c.version,
                     forward: c.forward,
                     node: c.node,
                     oldest: c.oldest,
@@ -497,7 +486,6 @@ impl<S: SlotSet> Ancestors<S> {
                 .collect(),
             live: self.live,
             by_set: self.by_set.iter().map(|(set, &class)| (wide(set), class)).collect(),
-            version: self.version,
             watermark: self.watermark,
         }
     }
