@@ -5,6 +5,8 @@ pub mod ancestors;
 pub mod atomicity;
 pub mod conflict;
 pub mod cycles;
+pub mod driver;
+pub mod edges;
 pub mod frontier;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
