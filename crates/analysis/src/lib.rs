@@ -4,10 +4,12 @@
 pub mod ancestors;
 pub mod atomicity;
 pub mod conflict;
+pub mod cooperability;
 pub mod cycles;
 pub mod driver;
 pub mod edges;
 pub mod frontier;
+pub mod plain;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 pub mod rounds;
