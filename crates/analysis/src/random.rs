@@ -17,7 +17,7 @@ use proptest::test_runner::{
     RngSeed, TestCaseError, TestCaseResult, TestRunner, contextualize_config,
 };
 
-const THREADS: usize = 5;
+const THREADS: usize = 8;
 const TARGETS: u32 = 3;
 
 /// What a wish can ask for: simple operations first, because shrinking moves towards the front;
@@ -56,12 +56,46 @@ const WISHES: &[fn(&State, u32) -> Op] = &[
     |_, n| Op::BarrierExit(BarrierId(n)),
 ];
 
+/// What random traces are made of.
+#[derive(Clone, Copy)]
+pub struct Mix {
+    /// Wishes for these come on top, for their weight.
+    more: &'static [fn(&State, u32) -> Op],
+    /// The most threads.
+    threads: usize,
+    /// All threads but that many act only when they have been forked.
+    roots: usize,
+}
+
+/// Every operation, and about as often serializable as not.
+pub const EVERYTHING: Mix = Mix { more: &[], threads: 5, roots: 5 };
+
+/// Much forking, joining and yielding.
+pub const FORK_JOIN: Mix = Mix {
+    more: &[
+        |s, n| Op::Fork(s.other(n)),
+        |s, n| Op::Fork(s.other(n)),
+        |s, n| Op::Fork(s.other(n)),
+        |s, n| Op::Fork(s.other(n)),
+        |s, n| Op::Fork(s.other(n)),
+        |s, n| Op::Join(s.other(n)),
+        |s, n| Op::Join(s.other(n)),
+        |_, _| Op::Yield,
+        |_, _| Op::Yield,
+        |_, _| Op::Yield,
+    ],
+    threads: 7,
+    roots: 2,
+};
+
 /// Who, what, to what.
 type Wish = (usize, usize, u32);
 
 /// What the next event depends on.
 struct State {
+    mix: Mix,
     thread: usize,
+    forked: [bool; THREADS],
     blocks: [Vec<LabelId>; THREADS],
     waits_on: [Option<LockId>; THREADS],
 }
@@ -76,12 +110,18 @@ impl State {
     }
 
     fn other(&self, n: u32) -> ThreadId {
-        ThreadId(((self.thread + 1 + n as usize) % THREADS) as u32)
+        ThreadId(((self.thread + 1 + n as usize) % self.mix.threads) as u32)
     }
 
     fn op(&self, (_, what, target): Wish) -> Op {
         // A thread that waits can do nothing but wake up.
-        self.waits_on[self.thread].map_or_else(|| WISHES[what](self, target), Op::PostWait)
+        let wish = WISHES.iter().chain(self.mix.more).nth(what);
+        let wished = wish.map_or(Op::Yield, |wish| wish(self, target));
+        self.waits_on[self.thread].map_or(wished, Op::PostWait)
+    }
+
+    fn may_act(&self) -> bool {
+        self.thread < self.mix.roots || self.forked[self.thread]
     }
 
     fn done(&mut self, op: Op) {
@@ -89,6 +129,8 @@ impl State {
             self.blocks[self.thread].push(label);
         } else if let Op::End(_) = op {
             self.blocks[self.thread].pop();
+        } else if let Op::Fork(child) = op {
+            self.forked[child.index()] = true;
         } else if let Op::PreWait(lock) = op {
             self.waits_on[self.thread] = Some(lock);
         } else if let Op::PostWait(_) = op {
@@ -108,24 +150,30 @@ impl fmt::Debug for RandomTrace {
 }
 
 /// Random well-formed traces of fewer than `most` events.
-pub fn traces(most: usize) -> impl Strategy<Value = RandomTrace> {
-    (2..=THREADS, 1..=TARGETS).prop_flat_map(move |(threads, targets)| {
-        let wish = (0..threads, 0..WISHES.len(), 0..targets);
-        proptest::collection::vec(wish, 0..most).prop_map(|wishes| grant(&wishes))
+pub fn traces(mix: Mix, most: usize) -> impl Strategy<Value = RandomTrace> {
+    (2..=mix.threads, 1..=TARGETS).prop_flat_map(move |(threads, targets)| {
+        let wish = (0..threads, 0..WISHES.len() + mix.more.len(), 0..targets);
+        proptest::collection::vec(wish, 0..most).prop_map(move |wishes| grant(mix, &wishes))
     })
 }
 
-fn grant(wishes: &[Wish]) -> RandomTrace {
+fn grant(mix: Mix, wishes: &[Wish]) -> RandomTrace {
     let mut trace = Trace { events: Vec::new(), symbols: symbols() };
     let mut validator = Validator::default();
     validator.reserve(&trace.symbols.counts());
-    let mut state = State { thread: 0, blocks: Default::default(), waits_on: Default::default() };
+    let mut state = State {
+        mix,
+        thread: 0,
+        forked: Default::default(),
+        blocks: Default::default(),
+        waits_on: Default::default(),
+    };
     for &wish in wishes {
         state.thread = wish.0;
         let op = state.op(wish);
         let site = Site::number(trace.events.len() as u32 + 1);
         let event = Event { thread: ThreadId(wish.0 as u32), op, site };
-        if validator.event(&event).is_ok() {
+        if state.may_act() && validator.event(&event).is_ok() {
             state.done(op);
             trace.events.push(event);
         }
@@ -154,6 +202,14 @@ fn symbols() -> Symbols {
 /// # Panics
 /// If the test fails.
 pub fn check(cases: u32, most: usize, test: impl Fn(&Trace) -> Result<(), String>) {
+    check_mix(EVERYTHING, cases, most, test);
+}
+
+/// The same for a given mix.
+///
+/// # Panics
+/// If the test fails.
+pub fn check_mix(mix: Mix, cases: u32, most: usize, test: impl Fn(&Trace) -> Result<(), String>) {
     // Applied last, so that the environment has the last word.
     let config = contextualize_config(ProptestConfig {
         cases,
@@ -161,7 +217,7 @@ pub fn check(cases: u32, most: usize, test: impl Fn(&Trace) -> Result<(), String
         failure_persistence: None,
         ..ProptestConfig::default()
     });
-    let result = TestRunner::new(config).run(&traces(most), |random| -> TestCaseResult {
+    let result = TestRunner::new(config).run(&traces(mix, most), |random| -> TestCaseResult {
         test(&random.0).map_err(TestCaseError::fail)
     });
     if let Err(failure) = result {

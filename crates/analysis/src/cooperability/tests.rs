@@ -1,16 +1,22 @@
 //! The engine against the definition, on random traces with every operation.
 
+use std::cell::Cell;
+
 use paceline_trace::{Event, EventNo, Op, Trace};
 
 use super::reference::missing_yields;
 use super::{Cooperability, Options, Yields};
+use crate::Analysis;
 use crate::driver::under_stress;
-use crate::{Analysis, random};
+use crate::random::{self, EVERYTHING, FORK_JOIN, Mix};
 
 const BOTH_KINDS_OF_JOIN: [Options; 2] = [
     Options { first_only: false, join_yields_to_child: false },
     Options { first_only: false, join_yields_to_child: true },
 ];
+
+/// Mixes of events, and how long their traces are made so that both verdicts are frequent.
+const MIXES: [(Mix, usize); 2] = [(EVERYTHING, 50), (FORK_JOIN, 150)];
 
 fn run(trace: &Trace, options: Options) -> Cooperability {
     let mut analysis = Cooperability::new(options);
@@ -20,20 +26,76 @@ fn run(trace: &Trace, options: Options) -> Cooperability {
     analysis
 }
 
-fn same(what: &str, found: &[EventNo], expected: &[EventNo]) -> Result<(), String> {
-    if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} not {expected:?}")) }
+fn same(found: &[EventNo], expected: &[EventNo]) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{found:?} not {expected:?}")) }
+}
+
+fn check_all(cases: u32, test: impl Fn(&Trace, Options) -> Result<(), String>) {
+    for options in BOTH_KINDS_OF_JOIN {
+        for (mix, most) in MIXES {
+            random::check_mix(mix, cases, most, |trace| test(trace, options));
+        }
+    }
 }
 
 #[test]
 fn missing_yields_are_those_of_the_definition() {
+    check_all(2000, |trace, options| {
+        let expected = missing_yields(trace, options);
+        same(run(trace, options).inferred().positions(), &expected)
+    });
+}
+
+#[test]
+fn the_first_violation_is_the_first_missing_yield() {
+    check_all(500, |trace, options| {
+        let expected = missing_yields(trace, options).first().copied();
+        let found = run(trace, Options { first_only: true, ..options });
+        same(found.inferred().positions(), expected.as_slice())
+    });
+}
+
+#[test]
+fn housekeeping_changes_nothing() {
+    check_all(1000, |trace, options| {
+        let stressed = under_stress(Yields::new(options), trace);
+        same(stressed.inferred.positions(), &missing_yields(trace, options))
+    });
+}
+
+/// The trace with a yield before each of these events.
+fn with_yields(trace: &Trace, positions: &[EventNo]) -> Trace {
+    let mut fixed = Trace { events: Vec::new(), symbols: trace.symbols.clone() };
+    for (number, event) in (1..).zip(&trace.events) {
+        if positions.contains(&number) {
+            fixed.events.push(Event { op: Op::Yield, ..*event });
+        }
+        fixed.events.push(*event);
+    }
+    fixed
+}
+
+#[test]
+fn with_the_missing_yields_a_trace_is_cooperable() {
+    check_all(1000, |trace, options| {
+        let fixed = with_yields(trace, run(trace, options).inferred().positions());
+        same(run(&fixed, options).inferred().positions(), &[])
+    });
+}
+
+#[test]
+fn both_verdicts_are_frequent() {
     for options in BOTH_KINDS_OF_JOIN {
-        random::check(3000, 60, |trace| {
-            let expected = missing_yields(trace, options);
-            same("yields", run(trace, options).inferred().positions(), &expected)?;
-            let first_only = Options { first_only: true, ..options };
-            let first = run(trace, first_only).first_event();
-            let found: Vec<_> = first.into_iter().collect();
-            same("first", &found, &expected[..found.len().max(expected.len().min(1))])
-        });
+        for (mix, most) in MIXES {
+            let counts = Cell::new((0, 0));
+            random::check_mix(mix, 1000, most, |trace| {
+                let (all, bad) = counts.get();
+                let is_bad = !missing_yields(trace, options).is_empty();
+                counts.set((all + 1, bad + usize::from(is_bad)));
+                Ok(())
+            });
+            let (all, bad) = counts.get();
+            assert!(bad * 4 > all && bad * 4 < all * 3, "{bad} of {all} are not cooperable");
+        }
     }
 }
