@@ -8,6 +8,7 @@ pub mod cooperability;
 pub mod cycles;
 pub mod driver;
 pub mod edges;
+pub mod external;
 pub mod frontier;
 pub mod plain;
 #[cfg(any(test, feature = "testing"))]
