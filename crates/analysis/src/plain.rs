@@ -38,6 +38,14 @@ impl PlainGraph {
         (0..at).filter(|&e| self.conflicts.conflict(e, at)).map(|e| self.txn_of[e]).collect()
     }
 
+    /// The events that the latest one conflicts with, by their index, and their transactions.
+    #[cfg(test)]
+    pub fn conflicting(&self) -> impl Iterator<Item = (usize, Txn)> {
+        let at = self.conflicts.events().len() - 1;
+        let conflicting = (0..at).filter(move |&e| self.conflicts.interfere(e, at));
+        conflicting.map(|e| (e, self.txn_of[e]))
+    }
+
     /// The latest event, which comes after `predecessors`, belongs to `txn`. Returns whether a new
     /// edge has closed a cycle.
     pub fn assign(&mut self, txn: Txn, predecessors: &HashSet<Txn>) -> bool {

@@ -2,7 +2,7 @@
 //! one program tell together (Figure 8 of the paper).
 
 use hashbrown::HashMap;
-use paceline_trace::{EventNo, Site, Symbols, ThreadId};
+use paceline_trace::{EventNo, Op, Site, Symbols, ThreadId};
 
 /// A yield that is missing just before an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +11,8 @@ pub struct InferredYield {
     pub event: EventNo,
     /// Its thread.
     pub thread: ThreadId,
+    /// What it does.
+    pub op: Op,
     /// Where in the source.
     pub site: Site,
     /// The first event of the transaction that the yield ends.

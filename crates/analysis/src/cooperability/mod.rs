@@ -21,6 +21,7 @@
 mod blocks;
 pub mod family;
 pub mod inferred;
+pub mod reasons;
 
 #[cfg(test)]
 mod reference;
@@ -33,6 +34,7 @@ use paceline_trace::{Batch, Event, EventNo, Op, ThreadId};
 
 pub use blocks::{YieldInBlock, YieldKind};
 pub use inferred::{Inferred, InferredYield, Merged, MergedSite, NamedSite, YieldSite, merge};
+pub use reasons::{Reason, Reasons};
 
 use crate::Analysis;
 use crate::ancestors::{Ancestors, Full, Node, Renumbering};
@@ -195,6 +197,20 @@ impl Yields {
         if current == Node::DEAD { last } else { current }
     }
 
+    /// Whether there is a cycle when `set`, which is closed, comes before `current`, which is a
+    /// transaction of `thread` and in that set.
+    fn closes_cycle<S: SlotSet>(
+        &self,
+        thread: ThreadId,
+        current: Node,
+        set: &S,
+        graph: &Ancestors<S>,
+    ) -> bool {
+        let Yields { threads, family, .. } = self;
+        let interfered = |f: &Family| f.is_interfered(thread, current, set, threads, graph);
+        family.as_ref().is_none_or(interfered)
+    }
+
     /// A transaction of `thread`, that is not its current one any more, can change no more.
     fn over<S: SlotSet>(&mut self, thread: ThreadId, node: Node, graph: &mut Ancestors<S>) {
         match &mut self.family {
@@ -287,13 +303,13 @@ impl<S: SlotSet> Step<'_, S> {
     /// A yield was needed before this event: `new` goes on where `old` stopped.
     #[cold]
     fn infer(&mut self, old: Node, new: Node) {
-        let Event { thread: id, site, .. } = *self.event;
+        let Event { thread: id, op, site } = *self.event;
         self.yields.blocks.yields(YieldKind::Inferred, self.number, self.event);
         let thread = &mut self.yields.threads[id.index()];
         let begin = thread.begin;
         *thread = Thread { current: new, last: old, begin: self.number };
         let event = self.number;
-        self.yields.inferred.add(InferredYield { event, thread: id, site, begin });
+        self.yields.inferred.add(InferredYield { event, thread: id, op, site, begin });
         self.yields.over(id, old, self.graph);
     }
 }
@@ -326,7 +342,7 @@ impl<S: SlotSet> Split<'_, S> {
     fn enter(&mut self, mut set: S) -> Node {
         let slot = self.graph.slot_of(self.current);
         if set.contains(slot) {
-            if self.interferes(&set) {
+            if self.yields.closes_cycle(self.id, self.current, &set, self.graph) {
                 self.current = begin(self.graph, self.current);
             } else {
                 set.remove(slot);
@@ -334,14 +350,6 @@ impl<S: SlotSet> Split<'_, S> {
         }
         self.graph.put_before(&set, self.current);
         self.current
-    }
-
-    /// `set` comes before the event, and the event's transaction before some of it.
-    fn interferes(&self, set: &S) -> bool {
-        let Yields { threads, family, .. } = self.yields;
-        family.as_ref().is_none_or(|family| {
-            family.is_interfered(self.id, self.current, set, threads, self.graph)
-        })
     }
 }
 

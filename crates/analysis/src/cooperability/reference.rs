@@ -6,6 +6,15 @@ use paceline_trace::{Event, EventNo, Op, ThreadId, Trace};
 use super::Options;
 use crate::plain::{PlainGraph, Txn};
 
+/// A missing yield by definition.
+pub struct Missing {
+    /// The event before which it is missing.
+    pub event: EventNo,
+    /// The events of other threads that it conflicts with, and that are part of a cycle without
+    /// the yield.
+    pub causes: Vec<EventNo>,
+}
+
 struct Reference {
     graph: PlainGraph,
     /// The thread of each transaction.
@@ -14,10 +23,17 @@ struct Reference {
     open: Vec<Option<Txn>>,
     joined: Vec<Vec<ThreadId>>,
     join_yields_to_child: bool,
+    /// The events so far that are neither begin nor end.
+    numbers: Vec<EventNo>,
 }
 
 /// The events before which a yield is missing.
 pub fn missing_yields(trace: &Trace, options: Options) -> Vec<EventNo> {
+    explained_yields(trace, options).iter().map(|missing| missing.event).collect()
+}
+
+/// The same, with what caused them.
+pub fn explained_yields(trace: &Trace, options: Options) -> Vec<Missing> {
     let threads = trace.symbols.counts().threads;
     let mut reference = Reference {
         graph: PlainGraph::default(),
@@ -25,18 +41,18 @@ pub fn missing_yields(trace: &Trace, options: Options) -> Vec<EventNo> {
         open: vec![None; threads],
         joined: vec![Vec::new(); threads],
         join_yields_to_child: options.join_yields_to_child,
+        numbers: Vec::new(),
     };
-    let numbered = (1..).zip(&trace.events);
-    numbered.filter(|(_, event)| reference.needs_yield(event)).map(|(number, _)| number).collect()
+    (1..).zip(&trace.events).filter_map(|(number, event)| reference.event(number, event)).collect()
 }
 
 impl Reference {
-    /// Adds an event, and returns whether that took a yield before it.
-    fn needs_yield(&mut self, event: &Event) -> bool {
+    /// Adds an event, with a yield before it if it needs one.
+    fn event(&mut self, number: EventNo, event: &Event) -> Option<Missing> {
         let thread = event.thread.index();
         let kind = event.op;
         if matches!(kind, Op::Begin(_) | Op::End(_)) {
-            return false;
+            return None;
         }
         if let Op::Join(child) = kind {
             self.joined[thread].push(child);
@@ -45,14 +61,24 @@ impl Reference {
             self.open[thread] = None;
         }
         let predecessors = self.graph.predecessors(*event);
+        self.numbers.push(number);
         let mut txn = self.open[thread].unwrap_or_else(|| self.start(event.thread));
-        let needed = self.closes_a_cycle(event.thread, txn, &predecessors);
-        if needed {
+        let mut missing = None;
+        if self.closes_a_cycle(event.thread, txn, &predecessors) {
+            missing = Some(Missing { event: number, causes: self.causes(event.thread, txn) });
             txn = self.start(event.thread);
         }
         self.graph.assign(txn, &predecessors);
         self.open[thread] = (!matches!(kind, Op::PreWait(_))).then_some(txn);
-        needed
+        missing
+    }
+
+    fn causes(&self, thread: ThreadId, txn: Txn) -> Vec<EventNo> {
+        let conflicting = self.graph.conflicting();
+        let bad = conflicting.filter(|&(_, e)| {
+            self.owner[e] != thread && self.closes_a_cycle(thread, txn, &HashSet::from([e]))
+        });
+        bad.map(|(e, _)| self.numbers[e]).collect()
     }
 
     fn start(&mut self, thread: ThreadId) -> Txn {

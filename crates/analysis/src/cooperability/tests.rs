@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use paceline_trace::{Event, EventNo, Op, Trace};
 
-use super::reference::missing_yields;
-use super::{Cooperability, Options, Yields};
+use super::reference::{explained_yields, missing_yields};
+use super::{Cooperability, Options, Reasons, Yields};
 use crate::Analysis;
 use crate::driver::under_stress;
 use crate::random::{self, EVERYTHING, FORK_JOIN, Mix};
@@ -98,4 +98,22 @@ fn both_verdicts_are_frequent() {
             assert!(bad * 4 > all && bad * 4 < all * 3, "{bad} of {all} are not cooperable");
         }
     }
+}
+
+#[test]
+fn every_reason_is_part_of_a_cycle() {
+    check_all(1000, |trace, options| {
+        let inferred = run(trace, options);
+        let mut reasons = Reasons::new(options, inferred.inferred());
+        let _ = reasons.events(&trace.batch());
+        let expected = explained_yields(trace, options);
+        same(&[reasons.reasons().len() as u64], &[expected.len() as u64])?;
+        for (found, expected) in reasons.reasons().iter().zip(&expected) {
+            same(&[found.missing.event], &[expected.event])?;
+            if !expected.causes.contains(&found.earlier) {
+                return Err(format!("{found:?} is none of {:?}", expected.causes));
+            }
+        }
+        Ok(())
+    });
 }
