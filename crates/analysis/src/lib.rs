@@ -6,6 +6,7 @@ pub mod atomicity;
 pub mod conflict;
 pub mod cooperability;
 pub mod cycles;
+pub mod density;
 pub mod driver;
 pub mod edges;
 pub mod external;

@@ -7,8 +7,11 @@ use paceline_trace::{Event, EventNo, Op, Trace};
 use super::reference::{explained_yields, missing_yields};
 use super::{Cooperability, Options, Reasons, Yields};
 use crate::Analysis;
-use crate::driver::under_stress;
+use crate::ancestors::Ancestors;
+use crate::driver::{Property, under_stress};
+use crate::frontier::Frontier;
 use crate::random::{self, EVERYTHING, FORK_JOIN, Mix};
+use crate::slots::Words;
 
 const BOTH_KINDS_OF_JOIN: [Options; 2] = [
     Options { first_only: false, join_yields_to_child: false },
@@ -116,4 +119,36 @@ fn every_reason_is_part_of_a_cycle() {
         }
         Ok(())
     });
+}
+
+/// More transactions at once than fit into the widest fixed set.
+#[test]
+fn thousands_of_threads_at_once() {
+    let threads = 3000;
+    let mut line = String::new();
+    (0..threads).for_each(|t| line += &format!("{t}:w(x{t}) "));
+    // Each reads what the next one wrote: a chain, until the last closes it.
+    (0..threads).for_each(|t| line += &format!("{t}:r(x{}) ", (t + 1) % threads));
+    let trace = Trace::parse(&line).unwrap();
+    for options in BOTH_KINDS_OF_JOIN {
+        assert_eq!(run(&trace, options).inferred().positions(), [2 * threads]);
+    }
+}
+
+/// A thread that has been joined gives its place back.
+#[test]
+fn one_thread_after_the_other_needs_little_room() {
+    let line: String = (1..200).map(|t| format!("0:fork({t}) {t}:w(x) 0:join({t}) ")).collect();
+    for options in BOTH_KINDS_OF_JOIN {
+        let mut graph = Ancestors::<Words<1>>::default();
+        let mut frontier = Frontier::default();
+        let mut yields = Yields::new(options);
+        let trace = Trace::parse(&line).unwrap();
+        frontier.reserve(&trace.symbols.counts());
+        yields.reserve(trace.symbols.counts().threads);
+        for (number, event) in (1..).zip(&trace.events) {
+            yields.event(number, event, &mut graph, &mut frontier).unwrap();
+        }
+        assert!(yields.inferred.is_empty());
+    }
 }

@@ -67,7 +67,7 @@ impl Reference {
 }
 
 /// Mixes of events, and how long their traces are made so that both verdicts are frequent.
-const MIXES: [(Mix, usize); 2] = [(EVERYTHING, 100), (FORK_JOIN, 150)];
+const MIXES: [(Mix, usize); 2] = [(EVERYTHING, 100), (FORK_JOIN, 250)];
 
 fn first_cycle(trace: &Trace) -> Option<Cycle> {
     let mut analysis = External::new(Options { first_only: true });
