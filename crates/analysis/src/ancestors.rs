@@ -203,7 +203,7 @@ impl<S: SlotSet> Ancestors<S> {
         cycle
     }
 
-    /// Whether an edge from `from` to `into`, which runs and is on no cycle, would add nothing.
+    /// Whether an edge from `from` to `into`, which runs, would add nothing.
     #[inline(always)]
     pub fn is_known(&self, from: Node, into: Node) -> bool {
         match self.links[from.0 as usize] {

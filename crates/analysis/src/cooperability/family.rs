@@ -14,9 +14,8 @@
 //! the end of threads, and at a join to the members of the family only.
 //!
 //! # How it is decided
-//! D comes before itself now, by ways through the family, so the graph never stores that: D is
-//! taken out of what is put before D. When D is among what comes before an event of D, one has to
-//! know whether a stranger X is on one of the ways, also if X has finished since and is part of a
+//! D may come before itself now, by ways through the family, so that alone says nothing. When D is
+//! among what comes before an event of D, one has to know whether a stranger X is on one of the ways, also if X has finished since and is part of a
 //! class. Of each other thread x, only the first transaction after D matters: the later ones come
 //! after it, so if one of them is on the way, the first is. These firsts are *pinned*: the graph
 //! goes on to treat them as running, so that all sets mention them. There are never more of them

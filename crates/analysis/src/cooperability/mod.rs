@@ -339,16 +339,12 @@ impl<S: SlotSet> Split<'_, S> {
     }
 
     #[inline(never)]
-    fn enter(&mut self, mut set: S) -> Node {
+    fn enter(&mut self, set: &S) -> Node {
         let slot = self.graph.slot_of(self.current);
-        if set.contains(slot) {
-            if self.yields.closes_cycle(self.id, self.current, &set, self.graph) {
-                self.current = begin(self.graph, self.current);
-            } else {
-                set.remove(slot);
-            }
+        if set.contains(slot) && self.yields.closes_cycle(self.id, self.current, set, self.graph) {
+            self.current = begin(self.graph, self.current);
         }
-        self.graph.put_before(&set, self.current);
+        self.graph.put_before(set, self.current);
         self.current
     }
 }
@@ -369,7 +365,7 @@ impl<S: SlotSet> Visitor for Split<'_, S> {
     fn settle(&mut self) -> Node {
         match self.set.take() {
             None => self.current,
-            Some(set) => self.enter(set),
+            Some(set) => self.enter(&set),
         }
     }
 

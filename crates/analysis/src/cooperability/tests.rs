@@ -152,3 +152,15 @@ fn one_thread_after_the_other_needs_little_room() {
         assert!(yields.inferred.is_empty());
     }
 }
+
+/// The second thread has entered the next round already: that is not what the first one waits for.
+#[test]
+fn a_reason_is_of_the_same_barrier_round() {
+    let line = "1:w(x) 2:r(x) 1:enter(b) 2:enter(b) 2:exit(b) 2:enter(b) 1:exit(b)";
+    let trace = Trace::parse(line).unwrap();
+    let analysis = run(&trace, Options::default());
+    let mut reasons = Reasons::new(Options::default(), analysis.inferred());
+    let _ = reasons.events(&trace.batch());
+    let pairs: Vec<_> = reasons.reasons().iter().map(|r| (r.earlier, r.missing.event)).collect();
+    assert_eq!(pairs, [(4, 7)]);
+}
