@@ -21,7 +21,8 @@
 //! goes on to treat them as running, so that all sets mention them. There are never more of them
 //! than threads times running transactions, and none in a fork/join program without yields:
 //! - A transaction that ends is pinned if something that runs comes before it that does not come
-//!   before an earlier pinned one of its thread; and unpinned when that is no longer so.
+//!   before an earlier pinned one of its thread; and unpinned when that is no longer so, though not
+//!   at once.
 //! - A child's transactions after D need no pin once D has joined the child: for D they are
 //!   family, and for whoever comes before D, the way leads through D, whose thread is a stranger
 //!   unless the child is family as well.
@@ -39,7 +40,13 @@ pub struct Family {
     joined: Vec<Vec<ThreadId>>,
     /// Per thread, in the order of time.
     pinned: Vec<Vec<Node>>,
+    /// How many are pinned, and how many of them were needed when last looked at.
+    count: usize,
+    needed: usize,
 }
+
+/// So many may be pinned needlessly.
+const FEW: usize = 8;
 
 impl Family {
     /// Makes room for that many threads.
@@ -71,6 +78,12 @@ impl Family {
     /// Keeps a transaction that has just ended, for [`Family::prune`] to decide about.
     pub(super) fn pin(&mut self, thread: ThreadId, node: Node) {
         self.pinned[thread.index()].push(node);
+        self.count += 1;
+    }
+
+    /// Whether it is time for [`Family::prune`]. A needless pin does no harm, but takes a slot.
+    pub(super) fn has_many_pinned(&self) -> bool {
+        self.count > 2 * self.needed + FEW
     }
 
     /// Lets go of what need not be pinned (any more).
@@ -93,6 +106,8 @@ impl Family {
                 needed
             });
         }
+        self.needed = self.pinned.iter().map(Vec::len).sum();
+        self.count = self.needed;
     }
 
     /// Lets go of the pinned transactions of a child that come after the one that has joined it.
@@ -103,13 +118,16 @@ impl Family {
         graph: &mut Ancestors<S>,
     ) {
         let slot = graph.slot_of(joiner);
-        self.pinned[child.index()].retain(|&node| {
+        let pinned = &mut self.pinned[child.index()];
+        let before = pinned.len();
+        pinned.retain(|&node| {
             let stays = !graph.before(node).contains(slot);
             if !stays {
                 graph.end(node);
             }
             stays
         });
+        self.count -= before - pinned.len();
     }
 
     /// Whether a stranger is on the way from `current`, a transaction of `thread`, to something in

@@ -93,7 +93,7 @@ struct Thread {
     current: Node,
     /// The transaction before it; of a thread that has not acted yet, the one that forked it.
     last: Node,
-    /// The first event of the transaction that runs.
+    /// The first event of the transaction that runs or comes next; 0 if there is none yet.
     begin: EventNo,
 }
 
@@ -133,7 +133,8 @@ impl Property for Yields {
             Op::End(_) => step.yields.blocks.end(event.thread),
             Op::Yield => {
                 step.end_transaction(YieldKind::Written);
-                step.conflict(Node::DEAD);
+                // It belongs to the new transaction, which has no edges before the next event.
+                step.yields.threads[event.thread.index()].begin = number;
             }
             Op::PreWait(_) => {
                 step.conflict(Node::DEAD);
@@ -217,7 +218,9 @@ impl Yields {
             None => graph.end(node),
             Some(family) => {
                 family.pin(thread, node);
-                family.prune(&self.threads, graph);
+                if family.has_many_pinned() {
+                    family.prune(&self.threads, graph);
+                }
             }
         }
     }
@@ -239,8 +242,8 @@ impl<S: SlotSet> Step<'_, S> {
         let id = self.event.thread;
         let thread = &mut self.yields.threads[id.index()];
         if thread.current != Node::DEAD {
-            thread.last = std::mem::replace(&mut thread.current, Node::DEAD);
-            let ended = thread.last;
+            let ended = thread.current;
+            *thread = Thread { current: Node::DEAD, last: ended, begin: 0 };
             self.yields.over(id, ended, self.graph);
         }
     }
@@ -297,7 +300,9 @@ impl<S: SlotSet> Step<'_, S> {
     fn begin(&mut self) {
         let thread = &mut self.yields.threads[self.event.thread.index()];
         thread.current = begin(self.graph, thread.last);
-        thread.begin = self.number;
+        if thread.begin == 0 {
+            thread.begin = self.number;
+        }
     }
 
     /// A yield was needed before this event: `new` goes on where `old` stopped.
