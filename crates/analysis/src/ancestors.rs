@@ -187,8 +187,9 @@ impl<S: SlotSet> Ancestors<S> {
         set
     }
 
-    /// Adds an edge from `from` to `into`, which runs. Returns whether it closes a cycle; the
-    /// edge is added all the same, so that later cycles are seen with all their causes.
+    /// Adds an edge from `from` to `into`, which runs. Returns whether it closes a cycle that is
+    /// not implied by earlier ones; the edge is added all the same, so that later cycles are seen
+    /// with all their causes.
     #[inline]
     pub fn edge(&mut self, from: Node, into: Node) -> bool {
         let set = self.reach(from);
@@ -196,11 +197,11 @@ impl<S: SlotSet> Ancestors<S> {
             return false;
         }
         let slot = self.slot_of(into);
-        let cycle = set.contains(slot);
-        if !set.is_within(&self.slots[slot].before) {
-            self.grow(slot, &set);
+        if set.is_within(&self.slots[slot].before) {
+            return false;
         }
-        cycle
+        self.grow(slot, &set);
+        set.contains(slot)
     }
 
     /// Whether an edge from `from` to `into`, which runs, would add nothing.

@@ -37,8 +37,9 @@ pub struct Block {
 struct Group {
     /// In how many transactions there was such a cycle.
     count: u64,
-    last_begin: EventNo,
     kept: usize,
+    /// The first cycle of the group that was kept.
+    first: usize,
 }
 
 /// Collects cycles.
@@ -49,6 +50,9 @@ pub struct Cycles {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     by_key: HashMap<Key, usize>,
+    /// The transaction of each thread that was counted last in each group. A thread runs one at a
+    /// time, but those of different threads may take turns.
+    counted: HashMap<(usize, ThreadId), EventNo>,
     total: u64,
 }
 
@@ -59,13 +63,15 @@ impl Cycles {
         self.total += 1;
         let begin_site = if block.label.is_named() { Site::UNKNOWN } else { block.site };
         let Some(index) = self.group(Key { label: block.label, begin_site, site }) else { return };
-        let group = &mut self.groups[index];
-        if group.last_begin == block.begin {
+        if self.counted.insert((index, thread), block.begin) == Some(block.begin) {
             return;
         }
-        group.last_begin = block.begin;
+        let group = &mut self.groups[index];
         group.count += 1;
         if group.kept < KEPT {
+            if group.kept == 0 {
+                group.first = self.kept.len();
+            }
             group.kept += 1;
             self.kept.push(Cycle { event, thread, begin: block.begin });
             self.group_of.push(index);
@@ -90,14 +96,11 @@ impl Cycles {
         &self.kept
     }
 
-    /// The group of each cycle that was kept.
-    pub fn group_of(&self, index: usize) -> usize {
-        self.group_of[index]
-    }
-
-    /// In how many transactions there was a cycle of this group.
-    pub fn count(&self, group: usize) -> u64 {
-        self.groups[group].count
+    /// For how many transactions the cycle at this index of [`Cycles::kept`] stands: the first of
+    /// its group for all that were not kept, too.
+    pub fn stands_for(&self, index: usize) -> u64 {
+        let Group { count, kept, first, .. } = self.groups[self.group_of[index]];
+        if first == index { count + 1 - kept as u64 } else { 1 }
     }
 
     /// How many times an event closed a cycle.
@@ -120,9 +123,20 @@ mod tests {
         cycles.add(16, ThreadId(0), Site::number(10), block(11));
         let events: Vec<_> = cycles.kept().iter().map(|c| c.event).collect();
         assert_eq!(events, [5, 15, 16]);
-        assert_eq!([cycles.group_of(0), cycles.group_of(1), cycles.group_of(2)], [0, 0, 1]);
-        assert_eq!([cycles.count(0), cycles.count(1)], [2, 1]);
+        assert_eq!([0, 1, 2].map(|i| cycles.stands_for(i)), [1, 1, 1]);
         assert_eq!(cycles.total(), 4);
+    }
+
+    #[test]
+    fn transactions_that_take_turns_are_counted_once() {
+        let mut cycles = Cycles::default();
+        for event in 10..20 {
+            let thread = event % 2;
+            let block = Block { begin: thread + 1, label: LabelId(0), site: Site::number(1) };
+            cycles.add(event, ThreadId(thread as u32), Site::number(9), block);
+        }
+        assert_eq!([0, 1].map(|i| cycles.stands_for(i)), [1, 1]);
+        assert_eq!(cycles.kept().len(), 2);
     }
 
     #[test]
@@ -133,6 +147,7 @@ mod tests {
             cycles.add(begin + 1, ThreadId(0), Site::number(9), block);
         }
         assert_eq!(cycles.kept().len(), KEPT);
-        assert_eq!(cycles.count(0), 1000);
+        let counts: Vec<u64> = (0..KEPT).map(|i| cycles.stands_for(i)).collect();
+        assert_eq!(counts, [997, 1, 1, 1]);
     }
 }

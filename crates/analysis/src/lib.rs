@@ -3,19 +3,37 @@
 
 pub mod ancestors;
 pub mod atomicity;
+pub mod atomizer;
+pub mod blame;
+pub mod by_thread;
+pub mod channel;
+pub mod clock;
+pub mod components;
 pub mod conflict;
+pub mod conflict_freedom;
 pub mod cooperability;
 pub mod cycles;
 pub mod density;
 pub mod driver;
 pub mod edges;
+pub mod eraser;
+pub mod explain;
 pub mod external;
+pub mod finding;
 pub mod frontier;
+pub mod graph;
+mod history;
+mod lockset;
+pub mod minimize;
+pub mod occurrence;
 pub mod plain;
+pub mod race;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
 pub mod rounds;
 pub mod slots;
+pub mod stats;
+pub mod witness;
 
 use std::ops::ControlFlow;
 
@@ -29,6 +47,16 @@ pub trait Analysis: Send {
 
     /// The trace is over: closes what is still open. Called once, after the last batch.
     fn finish(&mut self);
+}
+
+impl<A: Analysis + ?Sized> Analysis for Box<A> {
+    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
+        (**self).events(batch)
+    }
+
+    fn finish(&mut self) {
+        (**self).finish();
+    }
 }
 
 /// A cycle between transactions, as an engine reports it: where it closed and which running

@@ -20,47 +20,58 @@ use proptest::test_runner::{
 const THREADS: usize = 8;
 const TARGETS: u32 = 3;
 
-/// What a wish can ask for: simple operations first, because shrinking moves towards the front;
-/// frequent ones more than once.
-const WISHES: &[fn(&State, u32) -> Op] = &[
-    |_, n| Op::Read(VarId(n)),
-    |_, n| Op::Write(VarId(n)),
-    |s, _| s.begin(),
-    |s, _| s.end(),
-    |_, n| Op::Acquire(LockId(n)),
-    |_, n| Op::Release(LockId(n)),
-    |_, n| Op::AcquireShared(LockId(n)),
-    |_, n| Op::ReleaseShared(LockId(n)),
-    |_, n| Op::AtomicRead(VarId(n)),
-    |_, n| Op::AtomicWrite(VarId(n)),
-    |_, n| Op::AtomicUpdate(VarId(n)),
-    |s, n| Op::Fork(s.other(n)),
-    |_, n| Op::PreWait(LockId(n)),
-    |_, n| Op::Post(SemaphoreId(n)),
-    |_, n| Op::Take(SemaphoreId(n)),
-    |_, n| Op::BarrierEnter(BarrierId(n)),
-    |_, n| Op::BarrierExit(BarrierId(n)),
-    |_, n| Op::Notify(LockId(n)),
-    |_, _| Op::Yield,
-    |s, n| Op::Join(s.other(n)),
-    // Again, for their weight.
-    |_, n| Op::Read(VarId(n)),
-    |_, n| Op::Write(VarId(n)),
-    |_, n| Op::Read(VarId(n)),
-    |_, n| Op::Write(VarId(n)),
-    |s, _| s.begin(),
-    |s, _| s.begin(),
-    |s, _| s.end(),
-    |_, n| Op::Release(LockId(n)),
-    |_, n| Op::ReleaseShared(LockId(n)),
-    |_, n| Op::BarrierExit(BarrierId(n)),
+type Make = fn(&State, u32) -> Op;
+
+/// What a wish can ask for: simple operations first, because shrinking moves towards the front.
+const BASIC: &[Make] =
+    &[|_, n| Op::Read(VarId(n)), |_, n| Op::Write(VarId(n)), |s, _| s.begin(), |s, _| s.end()];
+
+/// Operations that belong together. A trace has all of them, or only one group beside the basic
+/// ones: a group on its own comes into states that a mixture hardly ever reaches.
+const GROUPS: &[&[Make]] = &[
+    &[|_, n| Op::Acquire(LockId(n)), |s, n| Op::Release(s.held(n))],
+    &[
+        |_, n| Op::Acquire(LockId(n)),
+        |s, n| Op::PreWait(s.held(n)),
+        |s, n| Op::Release(s.held(n)),
+        |_, n| Op::Notify(LockId(n)),
+    ],
+    &[
+        |_, n| Op::AcquireShared(LockId(n)),
+        |_, n| Op::ReleaseShared(LockId(n)),
+        |_, n| Op::Acquire(LockId(n)),
+        |s, n| Op::Release(s.held(n)),
+    ],
+    &[
+        |_, n| Op::AtomicRead(VarId(n)),
+        |_, n| Op::AtomicWrite(VarId(n)),
+        |_, n| Op::AtomicUpdate(VarId(n)),
+    ],
+    &[|s, n| Op::Fork(s.other(n)), |s, n| Op::Join(s.other(n)), |_, _| Op::Yield],
+    &[|_, n| Op::Post(SemaphoreId(n)), |_, n| Op::Take(SemaphoreId(n))],
+    &[|_, n| Op::BarrierEnter(BarrierId(n)), |_, n| Op::BarrierExit(BarrierId(n))],
 ];
 
-/// What random traces are made of.
+/// What the wishes of a trace are about: the group with this number, or all of them. Plain accesses
+/// make most cycles; where they are rare, the others have to.
+fn choices(group: usize, accesses_are_rare: bool) -> Vec<Make> {
+    let special: Vec<Make> = match GROUPS.get(group) {
+        Some(one) => one.to_vec(),
+        None => GROUPS.concat(),
+    };
+    let (basic_times, special_times) = if accesses_are_rare {
+        (1, (3 * BASIC.len()).div_ceil(special.len()))
+    } else {
+        (special.len().div_ceil(BASIC.len()), 1)
+    };
+    [BASIC.to_vec(), special.repeat(special_times), BASIC.repeat(basic_times)].concat()
+}
+
+/// What kind of traces are made.
 #[derive(Clone, Copy)]
 pub struct Mix {
-    /// Wishes for these come on top, for their weight.
-    more: &'static [fn(&State, u32) -> Op],
+    /// More wishes, for their weight.
+    more: &'static [Make],
     /// The most threads.
     threads: usize,
     /// All threads but that many act only when they have been forked.
@@ -76,12 +87,7 @@ pub const FORK_JOIN: Mix = Mix {
         |s, n| Op::Fork(s.other(n)),
         |s, n| Op::Fork(s.other(n)),
         |s, n| Op::Fork(s.other(n)),
-        |s, n| Op::Fork(s.other(n)),
-        |s, n| Op::Fork(s.other(n)),
         |s, n| Op::Join(s.other(n)),
-        |s, n| Op::Join(s.other(n)),
-        |_, _| Op::Yield,
-        |_, _| Op::Yield,
         |_, _| Op::Yield,
     ],
     threads: 7,
@@ -92,12 +98,16 @@ pub const FORK_JOIN: Mix = Mix {
 type Wish = (usize, usize, u32);
 
 /// What the next event depends on.
+#[derive(Default)]
 struct State {
-    mix: Mix,
     thread: usize,
+    /// How many threads there can be.
+    threads: usize,
     forked: [bool; THREADS],
     blocks: [Vec<LabelId>; THREADS],
     waits_on: [Option<LockId>; THREADS],
+    /// Who holds which lock exclusively.
+    holders: [Option<usize>; TARGETS as usize],
 }
 
 impl State {
@@ -109,19 +119,20 @@ impl State {
         Op::End(self.blocks[self.thread].last().copied().unwrap_or(LabelId::UNNAMED))
     }
 
+    /// A lock that the thread holds, if it holds one.
+    fn held(&self, n: u32) -> LockId {
+        let locks = (0..TARGETS).map(|i| (n + i) % TARGETS);
+        let mut held = locks.filter(|&l| self.holders[l as usize] == Some(self.thread));
+        LockId(held.next().unwrap_or(n))
+    }
+
     fn other(&self, n: u32) -> ThreadId {
-        ThreadId(((self.thread + 1 + n as usize) % self.mix.threads) as u32)
+        ThreadId(((self.thread + 1 + n as usize) % self.threads) as u32)
     }
 
-    fn op(&self, (_, what, target): Wish) -> Op {
+    fn op(&self, make: Make, target: u32) -> Op {
         // A thread that waits can do nothing but wake up.
-        let wish = WISHES.iter().chain(self.mix.more).nth(what);
-        let wished = wish.map_or(Op::Yield, |wish| wish(self, target));
-        self.waits_on[self.thread].map_or(wished, Op::PostWait)
-    }
-
-    fn may_act(&self) -> bool {
-        self.thread < self.mix.roots || self.forked[self.thread]
+        self.waits_on[self.thread].map_or_else(|| make(self, target), Op::PostWait)
     }
 
     fn done(&mut self, op: Op) {
@@ -131,10 +142,14 @@ impl State {
             self.blocks[self.thread].pop();
         } else if let Op::Fork(child) = op {
             self.forked[child.index()] = true;
-        } else if let Op::PreWait(lock) = op {
-            self.waits_on[self.thread] = Some(lock);
-        } else if let Op::PostWait(_) = op {
+        } else if let Op::Acquire(lock) | Op::PostWait(lock) = op {
+            self.holders[lock.index()] = Some(self.thread);
             self.waits_on[self.thread] = None;
+        } else if let Op::Release(lock) = op {
+            self.holders[lock.index()] = None;
+        } else if let Op::PreWait(lock) = op {
+            self.holders[lock.index()] = None;
+            self.waits_on[self.thread] = Some(lock);
         }
     }
 }
@@ -151,29 +166,28 @@ impl fmt::Debug for RandomTrace {
 
 /// Random well-formed traces of fewer than `most` events.
 pub fn traces(mix: Mix, most: usize) -> impl Strategy<Value = RandomTrace> {
-    (2..=mix.threads, 1..=TARGETS).prop_flat_map(move |(threads, targets)| {
-        let wish = (0..threads, 0..WISHES.len() + mix.more.len(), 0..targets);
-        proptest::collection::vec(wish, 0..most).prop_map(move |wishes| grant(mix, &wishes))
+    // A third of the traces have everything.
+    let shape = (2..=mix.threads, 1..=TARGETS, 0..GROUPS.len() * 3 / 2, any::<bool>());
+    shape.prop_flat_map(move |(threads, targets, group, accesses_are_rare)| {
+        let choices = [&choices(group, accesses_are_rare), mix.more].concat();
+        let wish = (0..threads, 0..choices.len(), 0..targets);
+        proptest::collection::vec(wish, 0..most)
+            .prop_map(move |wishes| grant(mix, &choices, &wishes))
     })
 }
 
-fn grant(mix: Mix, wishes: &[Wish]) -> RandomTrace {
+fn grant(mix: Mix, choices: &[Make], wishes: &[Wish]) -> RandomTrace {
     let mut trace = Trace { events: Vec::new(), symbols: symbols() };
     let mut validator = Validator::default();
     validator.reserve(&trace.symbols.counts());
-    let mut state = State {
-        mix,
-        thread: 0,
-        forked: Default::default(),
-        blocks: Default::default(),
-        waits_on: Default::default(),
-    };
-    for &wish in wishes {
-        state.thread = wish.0;
-        let op = state.op(wish);
+    let mut state = State { threads: mix.threads, ..State::default() };
+    for &(thread, what, target) in wishes {
+        state.thread = thread;
+        let op = state.op(choices[what], target);
         let site = Site::number(trace.events.len() as u32 + 1);
-        let event = Event { thread: ThreadId(wish.0 as u32), op, site };
-        if state.may_act() && validator.event(&event).is_ok() {
+        let event = Event { thread: ThreadId(thread as u32), op, site };
+        let may_act = thread < mix.roots || state.forked[thread];
+        if may_act && validator.event(&event).is_ok() {
             state.done(op);
             trace.events.push(event);
         }

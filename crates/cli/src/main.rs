@@ -1,2 +1,50 @@
-//! The `paceline` command.
-fn main() {}
+//! The `paceline` command: flags, files, exit status. What it does is in the libraries.
+
+mod args;
+mod checking;
+mod commands;
+mod output;
+mod progress;
+mod status;
+mod traces;
+mod verdict;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::status::Status;
+
+fn main() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    cli.color.apply();
+    let status = match run(&cli) {
+        Ok(status) => status,
+        Err(error) if is_closed_pipe(&error) => Status::Clean,
+        Err(error) => {
+            status::complain(&error);
+            Status::Error
+        }
+    };
+    status.into()
+}
+
+fn run(cli: &Cli) -> anyhow::Result<Status> {
+    match &cli.command {
+        Command::Check(args) => commands::check::run(args, cli.quiet),
+        Command::Explain(args) => commands::explain::run(args, cli.quiet),
+        Command::Stats(args) => commands::stats::run(args, cli.quiet),
+        Command::Convert(args) => commands::convert::run(args, cli.quiet),
+        Command::Generate(args) => commands::generate::run(args, cli.quiet),
+        Command::Demo(args) => commands::demo::run(args),
+        Command::Completions(args) => commands::completions::run(args),
+        Command::Man(args) => commands::man::run(args),
+    }
+}
+
+/// Somebody who reads only the first lines of our output (`paceline … | head`) has done no wrong.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|e| e.downcast_ref::<std::io::Error>())
+        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -6,8 +6,9 @@
 
 mod error;
 mod event;
-#[cfg(feature = "files")]
 pub mod format;
+#[cfg(feature = "files")]
+pub mod generate;
 mod ids;
 #[cfg(feature = "files")]
 pub mod input;
@@ -17,6 +18,8 @@ mod lines;
 mod notation;
 #[cfg(feature = "files")]
 pub mod pipeline;
+#[cfg(feature = "files")]
+pub mod select;
 mod source;
 mod symbols;
 #[cfg(feature = "files")]

@@ -19,38 +19,58 @@ pub struct LineBlocks {
     start: usize,
     end: usize,
     at_end: bool,
+    /// The beginning of an overlong line has been given out: the rest of it is dropped.
+    in_overlong: bool,
 }
 
 impl LineBlocks {
     /// Reads from `input`.
     pub fn new(input: Box<dyn Read + Send>) -> Self {
-        LineBlocks { input, buffer: vec![0; CHUNK], start: 0, end: 0, at_end: false }
+        LineBlocks {
+            input,
+            buffer: vec![0; CHUNK],
+            start: 0,
+            end: 0,
+            at_end: false,
+            in_overlong: false,
+        }
     }
 
     /// Goes on to the next block: whole lines, the last line end included where the text has one.
-    /// A line longer than [`LONGEST_LINE`] comes in pieces; the first is recognised by its length.
-    /// Returns false at the end. [`LineBlocks::text`] then shows the block.
+    /// Of a line longer than [`LONGEST_LINE`] only the beginning is given, which is recognised by
+    /// its length. Returns false at the end. [`LineBlocks::text`] then shows the block.
     pub fn advance(&mut self, used: usize) -> Result<bool, Error> {
         self.start += used;
         loop {
             if self.at_end {
+                self.drop_overlong();
                 return Ok(self.start < self.end);
             }
             self.make_room();
-            let before = self.end;
             self.fill()?;
-            let fresh = &self.buffer[before..self.end];
-            let whole = memchr::memrchr(b'\n', fresh).is_some();
-            if whole || self.end - self.start > LONGEST_LINE {
+            self.drop_overlong();
+            let unread = &self.buffer[self.start..self.end];
+            let whole = memchr::memrchr(b'\n', unread).is_some();
+            if whole || unread.len() > LONGEST_LINE {
+                self.in_overlong = !whole;
                 return Ok(true);
             }
         }
     }
 
-    /// The current block, possibly with the beginning of a line that is not whole yet behind it.
+    /// Drops what belongs to a line whose beginning has been given out already.
+    fn drop_overlong(&mut self) {
+        if self.in_overlong {
+            let line_end = memchr::memchr(b'\n', &self.buffer[self.start..self.end]);
+            self.start = line_end.map_or(self.end, |i| self.start + i + 1);
+            self.in_overlong = line_end.is_none();
+        }
+    }
+
+    /// The current block.
     pub fn text(&self) -> &[u8] {
         let text = &self.buffer[self.start..self.end];
-        if self.at_end || text.len() > LONGEST_LINE {
+        if self.at_end {
             return text;
         }
         let lines = memchr::memrchr(b'\n', text).map_or(text.len(), |i| i + 1);
@@ -91,4 +111,51 @@ pub fn line_at(text: &[u8], at: usize) -> (&[u8], usize) {
     };
     let line = &text[at..end];
     (line.strip_suffix(b"\r").unwrap_or(line), next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(text: &[u8]) -> Vec<Vec<u8>> {
+        let mut blocks = LineBlocks::new(Box::new(std::io::Cursor::new(text.to_vec())));
+        let mut lines = Vec::new();
+        let mut used = 0;
+        while blocks.advance(used).unwrap() {
+            let mut at = 0;
+            while at < blocks.text().len() {
+                let (line, next) = line_at(blocks.text(), at);
+                lines.push(line.to_vec());
+                at = next;
+            }
+            used = at;
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_of_every_length_come_out_whole() {
+        for length in [CHUNK - 1, CHUNK, LONGEST_LINE * 9 / 10, LONGEST_LINE - 1] {
+            let mut text = vec![b'x'; length];
+            for i in 0..400_000 {
+                text.extend_from_slice(format!("\n{i}").as_bytes());
+            }
+            let lines = lines_of(&text);
+            assert_eq!(lines[0].len(), length);
+            assert!(lines[1..].iter().enumerate().all(|(i, l)| l == i.to_string().as_bytes()));
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_overlong_line_is_not_taken_for_a_line() {
+        for length in [LONGEST_LINE + 1, 2 * LONGEST_LINE, 5 * LONGEST_LINE + 77] {
+            let text = [b"a\n".to_vec(), vec![b'x'; length], b"\nb".to_vec()].concat();
+            let lines = lines_of(&text);
+            assert_eq!(lines.len(), 3);
+            assert!(lines[1].len() > LONGEST_LINE);
+            assert_eq!(lines[2], b"b");
+            let unended = &text[..text.len() - 2];
+            assert_eq!(lines_of(unended).len(), 2);
+        }
+    }
 }

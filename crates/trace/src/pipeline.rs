@@ -100,7 +100,8 @@ pub fn read_checked<S: Source>(
 }
 
 impl Reading {
-    fn skip(&mut self, event: Malformed) {
+    /// Counts a malformed event that was skipped.
+    pub fn skip(&mut self, event: Malformed) {
         self.malformed += 1;
         if self.malformed_examples.len() < EXAMPLES {
             self.malformed_examples.push(event);

@@ -1,5 +1,7 @@
 //! Events in one order, batch by batch, wherever they come from.
 
+use std::collections::BTreeMap;
+
 use crate::error::Error;
 use crate::event::{Event, EventNo};
 use crate::ids::IdCounts;
@@ -19,6 +21,29 @@ pub enum Lines {
     From(u64),
     /// One line number for each event.
     Each(Vec<u64>),
+}
+
+impl Lines {
+    /// Notes the line of the event at `index` of a batch; called for each event in turn.
+    #[inline]
+    pub fn note(&mut self, index: usize, line: u64) {
+        match self {
+            Lines::From(first) if *first + index as u64 == line => {}
+            Lines::Each(lines) => lines.push(line),
+            Lines::None | Lines::From(_) => self.break_run(index, line),
+        }
+    }
+
+    #[cold]
+    fn break_run(&mut self, index: usize, line: u64) {
+        *self = match self {
+            Lines::From(first) if index > 0 => {
+                let run = *first..*first + index as u64;
+                Lines::Each(run.chain([line]).collect())
+            }
+            Lines::None | Lines::From(_) | Lines::Each(_) => Lines::From(line),
+        };
+    }
 }
 
 /// Some consecutive events.
@@ -45,6 +70,28 @@ impl Batch {
     }
 }
 
+impl Batch {
+    /// Drops the events that `keep` says no to. The others keep their lines.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Event) -> bool) {
+        let Some(start) = self.events.iter().position(|event| !keep(event)) else { return };
+        let mut lines = Lines::None;
+        for index in 0..start {
+            self.line(index).into_iter().for_each(|line| lines.note(index, line));
+        }
+        let mut kept = start;
+        for index in start + 1..self.events.len() {
+            let event = self.events[index];
+            if keep(&event) {
+                self.events[kept] = event;
+                self.line(index).into_iter().for_each(|line| lines.note(kept, line));
+                kept += 1;
+            }
+        }
+        self.events.truncate(kept);
+        self.lines = lines;
+    }
+}
+
 /// What `begin` and `end` stand for in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Blocks {
@@ -60,6 +107,12 @@ pub enum Blocks {
 pub struct Skipped {
     /// Lines of the observed program's own output, mixed into the log.
     pub foreign_lines: u64,
+    /// Events that cannot be read because the observed program wrote into their lines: these
+    /// lines are among `foreign_lines`, but something is missing from the trace.
+    pub lost_events: u64,
+    /// Operations that the format has and the event model has not, because they order nothing;
+    /// each with the number of its lines.
+    pub unmodelled: BTreeMap<&'static str, u64>,
     /// Malformed lines, skipped in lenient mode.
     pub malformed: u64,
     /// The first few of those, each with its place and rule.

@@ -1,12 +1,25 @@
 //! Names. The [`Interner`] turns a name into a dense number with one probe into one table: names
 //! of up to fifteen bytes are compared inside the table itself, without a look at the text.
 
+use crate::event::Kind;
 use crate::ids::{
     BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,
 };
 
 /// How many bytes of a name fit into its key.
 const INLINE: usize = 15;
+
+/// The bits of a name of each length: what is left of its first and second eight bytes.
+const MASKS: [(u64, u64); INLINE + 1] = {
+    let mut masks = [(0, 0); INLINE + 1];
+    let mut len = 0;
+    while len <= INLINE {
+        let mask = (1u128 << (8 * len)) - 1;
+        masks[len] = (mask as u64, (mask >> 64) as u64);
+        len += 1;
+    }
+    masks
+};
 
 /// A name reduced to sixteen bytes: itself and its length when short, a digest when long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +29,9 @@ pub struct Key {
 }
 
 impl Key {
+    /// The key of the empty name.
+    pub const EMPTY: Key = Key { low: 0, high: 0 };
+
     /// The key of a name.
     #[inline]
     pub fn new(name: &[u8]) -> Key {
@@ -24,46 +40,50 @@ impl Key {
         }
         let mut bytes = [0; 16];
         bytes[..name.len()].copy_from_slice(name);
-        Key::short(u128::from_le_bytes(bytes), name.len())
+        Key::leading(u128::from_le_bytes(bytes), name.len())
     }
 
-    /// The key of the name that starts at `at`. Reading sixteen bytes at once is what makes this
-    /// fast; near the end of `text` it falls back to copying.
+    /// The key of a name of at most fifteen bytes that sixteen bytes of text start with.
     #[inline(always)]
-    pub fn at(text: &[u8], at: usize, len: usize) -> Key {
-        match text.get(at..at + 16) {
-            Some(window) if len <= INLINE => {
-                let mut bytes = [0; 16];
-                bytes.copy_from_slice(window);
-                let mask = (1u128 << (8 * len)) - 1;
-                Key::short(u128::from_le_bytes(bytes) & mask, len)
-            }
-            _ => Key::new(&text[at..at + len]),
+    pub fn leading(text: u128, len: usize) -> Key {
+        let len = len & INLINE;
+        Key {
+            low: text as u64 & MASKS[len].0,
+            high: (text >> 64) as u64 & MASKS[len].1 | (len as u64) << 56,
         }
     }
 
-    #[inline(always)]
-    fn short(text: u128, len: usize) -> Key {
-        Key { low: text as u64, high: (text >> 64) as u64 | (len as u64) << 56 }
-    }
-
-    /// The top byte 0xff marks a digest: equal digests still have to compare their texts.
-    #[cold]
+    /// The top byte 0xff marks a digest: equal digests still have to compare their texts. The two
+    /// halves do not wait for each other, and the last word overlaps the one before.
+    #[inline(never)]
     fn digest(name: &[u8]) -> Key {
         let mut low = name.len() as u64;
         let mut high = 0x9e37_79b9_7f4a_7c15;
-        for chunk in name.chunks(8) {
-            let mut bytes = [0; 8];
-            bytes[..chunk.len()].copy_from_slice(chunk);
-            low = mix(low ^ u64::from_le_bytes(bytes), 0xd134_2543_de82_ef95);
-            high = mix(high, low | 1);
+        let (words, _) = name.as_chunks::<8>();
+        for word in words.iter().chain(name.last_chunk::<8>()) {
+            let word = u64::from_le_bytes(*word);
+            low = mix(low ^ word, 0xd134_2543_de82_ef95);
+            high = mix(high ^ word, 0xa076_1d64_78bd_642f);
         }
         Key { low, high: high | 0xff << 56 }
     }
 
+    /// Whether the name is too long to be in the key itself.
     #[inline(always)]
-    fn is_digest(self) -> bool {
+    pub fn is_digest(self) -> bool {
         self.high >> 56 == 0xff
+    }
+
+    /// The text of a name of at most eight bytes, as a number.
+    #[inline(always)]
+    pub fn as_word(self) -> Option<u64> {
+        (self.high >> 56 <= 8).then_some(self.low)
+    }
+
+    /// A cheap hash below `n`, a power of two, for small caches.
+    #[inline(always)]
+    pub fn spread(self, n: usize) -> usize {
+        (self.low.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (n - 1)
     }
 
     /// Where in a table the search for this key starts.
@@ -109,7 +129,7 @@ impl std::fmt::Debug for Interner {
     }
 }
 
-const EMPTY: Slot = Slot { key: Key { low: 0, high: 0 }, id: FREE };
+const EMPTY: Slot = Slot { key: Key::EMPTY, id: FREE };
 
 impl Interner {
     /// How many names there are.
@@ -134,38 +154,38 @@ impl Interner {
 
     /// The number of a name that is known already.
     pub fn get(&self, name: &[u8]) -> Option<u32> {
-        self.find(Key::new(name), name).ok()
+        let key = Key::new(name);
+        self.find(key, key.hash(), name)
     }
 
     /// The number of `name`, whether it was known or not.
     pub fn intern(&mut self, name: &[u8]) -> u32 {
         let key = Key::new(name);
-        match self.find(key, name) {
-            Ok(id) => id,
-            Err(_) => self.insert(key, name),
-        }
+        self.find(key, key.hash(), name).unwrap_or_else(|| self.insert(key, name))
     }
 
-    /// Asks the processor for the part of the table where this key would be, without waiting
-    /// for it: batches of look-ups overlap their cache misses.
+    /// Asks the processor for the part of the table where this hash leads, without waiting for
+    /// it: batches of look-ups overlap their cache misses.
     #[inline(always)]
-    pub fn warm(&self, key: Key) -> u32 {
-        self.slots[self.start(key)].id
+    pub fn warm(&self, hash: u64) -> u32 {
+        self.slots[hash as usize & (self.slots.len() - 1)].id
     }
 
-    /// The number of the name with this key, or where in the table it belongs.
+    /// The number of the name with this key and hash.
     #[inline(always)]
-    pub fn find(&self, key: Key, name: &[u8]) -> Result<u32, usize> {
-        let mut at = self.start(key);
+    pub fn find(&self, key: Key, hash: u64, name: &[u8]) -> Option<u32> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
         loop {
             let slot = &self.slots[at];
-            if slot.id == FREE {
-                return Err(at);
+            if slot.key == key && slot.id != FREE {
+                if !key.is_digest() || self.name(slot.id) == name {
+                    return Some(slot.id);
+                }
+            } else if slot.id == FREE {
+                return None;
             }
-            if slot.key == key && (!key.is_digest() || self.name(slot.id) == name) {
-                return Ok(slot.id);
-            }
-            at = (at + 1) & (self.slots.len() - 1);
+            at = (at + 1) & mask;
         }
     }
 
@@ -175,8 +195,8 @@ impl Interner {
     /// If there are 2^32 - 2 names already.
     #[cold]
     pub fn insert(&mut self, key: Key, name: &[u8]) -> u32 {
-        // Two thirds full at most: probes stay short, and two million names stay under 200 MB.
-        if (self.len() + 1) * 3 > self.slots.len() * 2 {
+        // Half full at most: most searches end at the first look.
+        if (self.len() + 1) * 2 > self.slots.len() {
             self.grow();
         }
         let id = u32::try_from(self.len()).ok().filter(|&id| id < FREE - 1);
@@ -187,13 +207,8 @@ impl Interner {
         id
     }
 
-    #[inline(always)]
-    fn start(&self, key: Key) -> usize {
-        (key.hash() as usize) & (self.slots.len() - 1)
-    }
-
     fn place(&mut self, slot: Slot) {
-        let mut at = self.start(slot.key);
+        let mut at = slot.key.hash() as usize & (self.slots.len() - 1);
         while self.slots[at].id != FREE {
             at = (at + 1) & (self.slots.len() - 1);
         }
@@ -247,6 +262,30 @@ impl Symbols {
             semaphores: self.semaphores.len(),
             barriers: self.barriers.len(),
             labels: self.labels.len(),
+        }
+    }
+
+    /// Where the targets of this kind of operation are numbered; `None` if it has no target.
+    #[inline(always)]
+    pub fn name_space(&mut self, kind: Kind) -> Option<&mut Interner> {
+        match kind {
+            Kind::Read
+            | Kind::Write
+            | Kind::AtomicRead
+            | Kind::AtomicWrite
+            | Kind::AtomicUpdate => Some(&mut self.vars),
+            Kind::Acquire
+            | Kind::Release
+            | Kind::AcquireShared
+            | Kind::ReleaseShared
+            | Kind::PreWait
+            | Kind::PostWait
+            | Kind::Notify => Some(&mut self.locks),
+            Kind::Fork | Kind::Join => Some(&mut self.threads),
+            Kind::Begin | Kind::End => Some(&mut self.labels),
+            Kind::Post | Kind::Take => Some(&mut self.semaphores),
+            Kind::BarrierEnter | Kind::BarrierExit => Some(&mut self.barriers),
+            Kind::Yield => None,
         }
     }
 
@@ -308,13 +347,17 @@ impl Symbols {
         }
     }
 
-    /// A site as a person reads it: `Set.java:12`, the bare number, or `?`.
+    /// A site as a person reads it: `Set.java:12`, the method where only that is known, the bare
+    /// number, or `?`.
     pub fn show_site(&self, site: Site) -> String {
         match site.kind() {
             SiteKind::Unknown => "?".to_owned(),
             SiteKind::Number(n) => n.to_string(),
             SiteKind::Entry(i) => self.sites.get(i).map_or("?".to_owned(), |info| {
                 let file = String::from_utf8_lossy(self.texts.name(info.file.0));
+                if file.is_empty() {
+                    return String::from_utf8_lossy(self.texts.name(info.method.0)).into_owned();
+                }
                 if info.line == 0 { file.into_owned() } else { format!("{file}:{}", info.line) }
             }),
         }
@@ -363,11 +406,10 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_the_same_wherever_the_name_stands() {
-        let text = b"0|w(variable)|17\nabcdefghijklmnopqrst";
-        assert_eq!(Key::at(text, 4, 8), Key::new(b"variable"));
-        assert_eq!(Key::at(text, 17, 20), Key::new(b"abcdefghijklmnopqrst"));
-        assert_eq!(Key::at(text, 35, 2), Key::new(b"st"));
+    fn a_key_does_not_depend_on_what_follows_the_name() {
+        let text = u128::from_le_bytes(*b"variable)|17\nabc");
+        assert_eq!(Key::leading(text, 8), Key::new(b"variable"));
+        assert_eq!(Key::leading(text, 15), Key::new(b"variable)|17\nab"));
     }
 
     #[test]
@@ -375,7 +417,7 @@ mod tests {
         let mut names = Interner::default();
         let key = Key::new(b"a long name, digested");
         let first = names.insert(key, b"a long name, digested");
-        assert!(names.find(key, b"another name, same key").is_err());
-        assert_eq!(names.find(key, b"a long name, digested"), Ok(first));
+        assert_eq!(names.find(key, key.hash(), b"another name, same key"), None);
+        assert_eq!(names.find(key, key.hash(), b"a long name, digested"), Some(first));
     }
 }

@@ -5,13 +5,19 @@
 //! closed, or a single event outside every block. All engines give the same verdict on every
 //! well-formed trace, and the exact ones name the same first event.
 
+mod aerodrome;
+mod aerodrome_basic;
 mod reference;
 mod running;
 #[cfg(test)]
 mod tests;
+pub mod velodrome;
 
+pub use aerodrome::Aerodrome;
+pub use aerodrome_basic::AerodromeBasic;
 pub use reference::Reference;
 pub use running::Running;
+pub use velodrome::Velodrome;
 
 use crate::{Analysis, Cycle};
 
@@ -19,6 +25,12 @@ use crate::{Analysis, Cycle};
 pub trait Atomicity: Analysis {
     /// What was found so far, in the order of events. Empty after `finish`: serializable.
     fn cycles(&self) -> &[Cycle];
+
+    /// For how many transactions the cycle at this index stands: an engine may keep only some of
+    /// those that are alike.
+    fn stands_for(&self, _index: usize) -> u64 {
+        1
+    }
 }
 
 /// How an engine is to work.
@@ -68,6 +80,12 @@ macro_rules! engines {
 engines! {
     /// The running-ancestor engine: exact, linear, the fastest.
     Auto = "auto", exact: true, Running::new;
+    /// The happens-before graph of the Velodrome paper.
+    Velodrome = "velodrome", exact: true, Velodrome::new;
+    /// Vector clocks, updated lazily: the AeroDrome paper, optimised.
+    Aerodrome = "aerodrome", exact: false, Aerodrome::new;
+    /// Algorithm 1 of the AeroDrome paper.
+    AerodromeBasic = "aerodrome-basic", exact: false, AerodromeBasic::new;
     /// The definition, quadratic.
     Reference = "reference", exact: true, Reference::new;
 }

@@ -49,6 +49,10 @@ impl Atomicity for Running {
     fn cycles(&self) -> &[Cycle] {
         self.found().kept()
     }
+
+    fn stands_for(&self, index: usize) -> u64 {
+        self.found().stands_for(index)
+    }
 }
 
 #[derive(Clone, Copy)]

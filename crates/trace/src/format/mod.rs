@@ -1,64 +1,22 @@
 //! Trace formats, one file each, and the registry that the command line reads.
 
+#[cfg(feature = "files")]
+pub mod csv;
+pub mod pace;
+#[cfg(feature = "files")]
+pub mod rr;
+#[cfg(feature = "files")]
 pub mod std;
 
 use ::std::io;
-use ::std::path::Path;
 
-use crate::input::Input;
-use crate::source::{Batch, Blocks, Source};
+use crate::source::Batch;
 use crate::symbols::Symbols;
 
-/// A trace format.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// RAPID's STD with Paceline's operations.
-    Std,
-}
-
-impl Format {
-    /// Every format.
-    pub const ALL: &[Format] = &[Format::Std];
-
-    /// The name on the command line, which is also the file name's ending.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Std => "std",
-        }
-    }
-
-    /// The format with this name.
-    pub fn from_name(name: &str) -> Option<Format> {
-        Format::ALL.iter().copied().find(|f| f.name() == name)
-    }
-
-    /// The format that a file name asks for, whatever compression it asks for besides.
-    pub fn from_path(path: &Path) -> Option<Format> {
-        let mut path = path.to_path_buf();
-        if path.extension().is_some_and(|e| e == "gz" || e == "zst") {
-            path.set_extension("");
-        }
-        Format::from_name(path.extension()?.to_str()?)
-    }
-}
-
-/// A source and what is known about it before the first event.
-pub struct Opened {
-    /// The events.
-    pub source: Box<dyn Source>,
-    /// What `begin` and `end` stand for.
-    pub blocks: Blocks,
-}
-
-/// Starts reading `input` in the given format.
-pub fn read(input: Input, format: Format, lenient: bool) -> Opened {
-    match format {
-        Format::Std => Opened {
-            source: Box::new(std::StdReader::new(input.bytes, lenient)),
-            blocks: Blocks::Declared,
-        },
-    }
-}
+#[cfg(feature = "files")]
+mod registry;
+#[cfg(feature = "files")]
+pub use registry::{Format, Opened, read};
 
 /// Writes events in some format.
 pub trait Writer {

@@ -14,10 +14,13 @@ use std::io::{self, Read, Write};
 use crate::error::{Error, show_bytes};
 use crate::event::{Event, Kind, Op};
 use crate::format::Writer;
-use crate::ids::{BarrierId, LabelId, LockId, SemaphoreId, Site, SiteKind, ThreadId, VarId};
+use crate::ids::{LabelId, Site, SiteKind, ThreadId};
 use crate::lines::{LONGEST_LINE, LineBlocks, line_at};
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::{Interner, Key, SiteInfo, Symbols};
+
+/// A table of no more names than this is in the cache anyway.
+const FEW_NAMES: usize = 1 << 14;
 
 /// How many lines are taken apart before their names are looked up.
 const GROUP: usize = 32;
@@ -32,7 +35,19 @@ struct Token {
     kind: Kind,
     site: Site,
     key: Key,
+    hash: u64,
 }
+
+const NO_TOKEN: Token = Token {
+    line_start: 0,
+    operand: 0,
+    operand_len: 0,
+    thread: ThreadId(0),
+    kind: Kind::Yield,
+    site: Site::UNKNOWN,
+    key: Key::EMPTY,
+    hash: 0,
+};
 
 /// Reads STD.
 pub struct StdReader {
@@ -44,9 +59,8 @@ pub struct StdReader {
     lenient: bool,
     symbols: Symbols,
     skipped: Skipped,
-    /// The thread of the line before: runs of one thread are long.
-    last_thread: (Key, ThreadId),
-    tokens: Vec<Token>,
+    threads: ThreadCache,
+    tokens: Box<[Token; GROUP]>,
 }
 
 impl StdReader {
@@ -59,8 +73,8 @@ impl StdReader {
             lenient,
             symbols: Symbols::default(),
             skipped: Skipped::default(),
-            last_thread: (Key::new(b"a name|that no thread can have"), ThreadId(0)),
-            tokens: Vec::with_capacity(GROUP),
+            threads: ThreadCache::default(),
+            tokens: Box::new([NO_TOKEN; GROUP]),
         }
     }
 }
@@ -119,34 +133,29 @@ impl StdReader {
     /// Appends the events of the next few lines; false if the line after them is malformed.
     #[inline]
     fn group(&mut self, events: &mut Vec<Event>) -> bool {
-        let text = self.blocks.text();
-        let mut at = self.at;
-        let mut good = true;
-        self.tokens.clear();
-        while self.tokens.len() < GROUP && at < text.len() {
-            match take_apart(text, at, &mut self.symbols, &mut self.last_thread) {
-                Some((token, next)) => {
-                    self.tokens.push(token);
-                    at = next;
-                }
-                None => {
-                    good = false;
-                    break;
-                }
-            }
+        let StdReader { blocks, at, symbols, threads, tokens, .. } = self;
+        let text = blocks.text();
+        let mut taken = 0;
+        for token in tokens.iter_mut() {
+            let next = short_line(text, *at, symbols, threads, token)
+                .or_else(|| any_line(text, *at, symbols, threads, token));
+            let Some(next) = next else { break };
+            *at = next;
+            taken += 1;
         }
-        self.at = at;
-        // Touch every table entry first: the loads are independent and overlap.
-        let mut touched = 0u32;
-        for token in &self.tokens {
-            touched ^= self.symbols.vars.warm(token.key);
+        let good = taken == GROUP || *at == text.len();
+        let tokens = &tokens[..taken];
+        if symbols.vars.len() > FEW_NAMES {
+            // Touch every table entry first: the loads are independent and overlap.
+            let touched = tokens.iter().fold(0, |sum, token| sum ^ symbols.vars.warm(token.hash));
+            std::hint::black_box(touched);
         }
-        std::hint::black_box(touched);
-        for token in &self.tokens {
-            match resolve(text, token, &mut self.symbols) {
+        events.reserve(GROUP);
+        for token in tokens {
+            match resolve(text, token, symbols) {
                 Some(event) => events.push(event),
                 None => {
-                    self.at = token.line_start as usize;
+                    *at = token.line_start as usize;
                     return false;
                 }
             }
@@ -168,55 +177,167 @@ impl StdReader {
     }
 }
 
-/// Takes apart the line at `at`; returns where the next one starts.
+/// The threads with short names that were met last: one comparison finds the thread of a line,
+/// and there is nothing to mispredict when threads alternate.
+struct ThreadCache([(Key, ThreadId); 64]);
+
+impl Default for ThreadCache {
+    fn default() -> Self {
+        // A digest is never looked for here.
+        ThreadCache([(Key::new(b"longer than what is kept inline"), ThreadId(0)); 64])
+    }
+}
+
+impl ThreadCache {
+    #[inline(always)]
+    fn find(&mut self, key: Key, name: &[u8], names: &mut Interner) -> Option<ThreadId> {
+        let entry = &mut self.0[key.spread(64)];
+        if entry.0 == key && !key.is_digest() {
+            return Some(entry.1);
+        }
+        let id = ThreadId(intern(names, key, key.hash(), name)?);
+        *entry = (key, id);
+        Some(id)
+    }
+}
+
+/// Takes apart the line at `at` if its names are short; returns where the next one starts. Every
+/// step looks at sixteen bytes at once, within a window that is known to be there.
 #[inline(always)]
-fn take_apart(
+fn short_line(
     text: &[u8],
     at: usize,
     symbols: &mut Symbols,
-    last_thread: &mut (Key, ThreadId),
-) -> Option<(Token, usize)> {
-    let bar = find_bar(text, at)?;
-    let thread_key = Key::at(text, at, bar - at);
-    if thread_key != last_thread.0 || bar - at > 15 {
-        let id = intern(&mut symbols.threads, thread_key, &text[at..bar])?;
-        *last_thread = (thread_key, ThreadId(id));
+    threads: &mut ThreadCache,
+    token: &mut Token,
+) -> Option<usize> {
+    let window: &[u8; 64] = text.get(at..)?.first_chunk()?;
+    let start = sixteen(window, 0);
+    let bar = first(b'|', start)?;
+    let thread_key = Key::leading(start, bar);
+    let field = sixteen(window, bar + 1);
+    let end = first(b'|', field)?;
+    let (kind, name_len) = short_operation(field, end)?;
+    let (operand, operand_len) = match end - name_len {
+        0 => (name_len, 0),
+        // Parentheses are not part of it.
+        1..=2 => return None,
+        rest => (name_len + 1, rest - 2),
+    };
+    if operand_len > 0 && window[bar + end] != b')' {
+        return None;
     }
+    let place = bar + end + 2;
+    let (number, digits) = leading_number(eight(window, place))?;
+    if window[place + digits] != b'\n' {
+        return None;
+    }
+    let key = Key::leading(sixteen(window, bar + 1 + operand), operand_len);
+    *token = Token {
+        line_start: at as u32,
+        operand: (at + bar + 1 + operand) as u32,
+        operand_len: operand_len as u32,
+        thread: threads.find(thread_key, &window[..bar], &mut symbols.threads)?,
+        kind,
+        site: Site::number(number),
+        key,
+        hash: key.hash(),
+    };
+    Some(at + place + digits + 1)
+}
+
+#[inline(always)]
+fn sixteen(window: &[u8; 64], at: usize) -> u128 {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&window[at..at + 16]);
+    u128::from_le_bytes(bytes)
+}
+
+#[inline(always)]
+fn eight(window: &[u8; 64], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&window[at..at + 8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Where among sixteen bytes the given one stands first; not at the very front.
+#[inline(always)]
+fn first(byte: u8, text: u128) -> Option<usize> {
+    const LOW: u128 = u128::from_ne_bytes([0x01; 16]);
+    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
+    // A byte of `word` is zero where the text has the byte; the lowest such byte is exact.
+    let word = text ^ (LOW * byte as u128);
+    let zeros = word.wrapping_sub(LOW) & !word & HIGH;
+    let at = zeros.trailing_zeros() as usize / 8;
+    (at > 0 && at < 16).then_some(at)
+}
+
+/// The operation that fills `end` bytes, and the length of its name.
+#[inline(always)]
+fn short_operation(field: u128, end: usize) -> Option<(Kind, usize)> {
+    const fn name(text: &str) -> u64 {
+        let mut packed = 0;
+        let mut i = text.len();
+        while i > 0 {
+            i -= 1;
+            packed = packed << 8 | text.as_bytes()[i] as u64;
+        }
+        packed
+    }
+    const BARE_BEGIN: u64 = name("begin");
+    const BARE_END: u64 = name("end");
+    const ACQUIRE: u64 = name("acq");
+    const RELEASE: u64 = name("rel");
+    if (field >> 8) as u8 == b'(' {
+        return Some((ONE_LETTER[field as u8 as usize]?, 1));
+    }
+    let len = first(b'(', field).unwrap_or(16).min(end);
+    let kind = match Key::leading(field, len).as_word()? {
+        BARE_BEGIN => Kind::Begin,
+        BARE_END => Kind::End,
+        ACQUIRE if len < end => Kind::Acquire,
+        RELEASE if len < end => Kind::Release,
+        _ => return None,
+    };
+    Some((kind, len))
+}
+
+/// Takes apart any line.
+fn any_line(
+    text: &[u8],
+    at: usize,
+    symbols: &mut Symbols,
+    threads: &mut ThreadCache,
+    token: &mut Token,
+) -> Option<usize> {
+    let bar = at + memchr::memchr(b'|', text.get(at..)?)?;
+    let thread = &text[at..bar];
+    let thread = threads.find(Key::new(thread), thread, &mut symbols.threads)?;
     let op = bar + 1;
-    let bar = find_bar(text, op)?;
+    let bar = op + memchr::memchr(b'|', &text[op..])?;
     let (kind, operand, operand_len) = operation(text, op, bar)?;
     let (site, next) = location(text, bar + 1, symbols)?;
-    let token = Token {
+    let key = Key::new(&text[operand..operand + operand_len]);
+    *token = Token {
         line_start: at as u32,
         operand: operand as u32,
         operand_len: operand_len as u32,
-        thread: last_thread.1,
+        thread,
         kind,
         site,
-        key: Key::at(text, operand, operand_len),
+        key,
+        hash: key.hash(),
     };
-    Some((token, next))
+    Some(next)
 }
 
-/// The next `|` at or after `at`.
-#[inline(always)]
-fn find_bar(text: &[u8], mut at: usize) -> Option<usize> {
-    const BARS: u64 = u64::from_ne_bytes([b'|'; 8]);
-    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-    while let Some(window) = text.get(at..at + 8) {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(window);
-        // A byte of `word` is zero where the text has a bar; the lowest such byte is exact.
-        let word = u64::from_le_bytes(bytes) ^ BARS;
-        let zeros = word.wrapping_sub(LOW) & !word & HIGH;
-        if zeros != 0 {
-            return Some(at + (zeros.trailing_zeros() / 8) as usize);
-        }
-        at += 8;
-    }
-    text[at..].iter().position(|&b| b == b'|').map(|i| at + i)
-}
+/// The kind of each operation with a name of one letter.
+const ONE_LETTER: [Option<Kind>; 256] = {
+    let mut kinds = [None; 256];
+    kinds[b'r' as usize] = Some(Kind::Read);
+    kinds[b'w' as usize] = Some(Kind::Write);
+    kinds
+};
 
 /// The operation in `text[start..end]`, with the place and length of its operand. The length of
 /// an absent operand is zero; an empty operand is malformed.
@@ -224,11 +345,7 @@ fn find_bar(text: &[u8], mut at: usize) -> Option<usize> {
 fn operation(text: &[u8], start: usize, end: usize) -> Option<(Kind, usize, usize)> {
     let field = &text[start..end];
     if let [name, b'(', operand @ .., b')'] = field {
-        let kind = match name {
-            b'r' => Kind::Read,
-            b'w' => Kind::Write,
-            _ => return None,
-        };
+        let kind = ONE_LETTER[*name as usize]?;
         return (!operand.is_empty()).then_some((kind, start + 2, operand.len()));
     }
     match memchr::memchr(b'(', field) {
@@ -246,15 +363,29 @@ fn operation(text: &[u8], start: usize, end: usize) -> Option<(Kind, usize, usiz
     }
 }
 
-/// The number at `at`, which must fill the rest of the line.
+/// The decimal number that eight bytes of text start with, and its length of one to seven digits.
+/// Digit by digit, every other line would be a misprediction.
 #[inline(always)]
-fn location(text: &[u8], at: usize, symbols: &mut Symbols) -> Option<(Site, usize)> {
-    let mut number = 0u64;
-    let mut end = at;
-    while let Some(digit) = text.get(end).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
-        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
-        end += 1;
+fn leading_number(text: u64) -> Option<(u32, usize)> {
+    let values = text ^ u64::from_ne_bytes([b'0'; 8]);
+    let not_digits = (values.wrapping_add(u64::from_ne_bytes([0x76; 8])) | values)
+        & u64::from_ne_bytes([0x80; 8]);
+    let digits = not_digits.trailing_zeros() / 8;
+    if digits == 0 || digits == 8 {
+        return None;
     }
+    // Zeros in front, then pairs of digits, fours, and all eight.
+    let ones = values << (64 - 8 * digits);
+    let pairs = (ones.wrapping_mul(10) + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    let all = (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff;
+    Some((all as u32, digits as usize))
+}
+
+/// The number at `at`, which must fill the rest of the line.
+fn location(text: &[u8], at: usize, symbols: &mut Symbols) -> Option<(Site, usize)> {
+    let digits = text[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let end = at + digits;
     let next = match text.get(end) {
         Some(b'\n') => end + 1,
         None => end,
@@ -262,11 +393,14 @@ fn location(text: &[u8], at: usize, symbols: &mut Symbols) -> Option<(Site, usiz
         Some(b'\r') if end + 1 == text.len() => end + 1,
         Some(_) => return None,
     };
-    let digits = end - at;
-    let site = match digits {
-        0 => return None,
-        n if n > LONGEST_LOCATION => return None,
-        1..=18 if number <= u64::from(Site::MAX_NUMBER) => Site::number(number as u32),
+    if digits == 0 || digits > LONGEST_LOCATION {
+        return None;
+    }
+    let number = text[at..end].iter().try_fold(0u32, |number, &digit| {
+        number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
+    });
+    let site = match number {
+        Some(number) if number <= Site::MAX_NUMBER => Site::number(number),
         _ => large_number(&text[at..end], symbols),
     };
     Some((site, next))
@@ -285,49 +419,20 @@ fn large_number(digits: &[u8], symbols: &mut Symbols) -> Site {
 fn resolve(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<Event> {
     let at = token.operand as usize;
     let name = &text[at..at + token.operand_len as usize];
-    let key = token.key;
-    let op = match token.kind {
-        Kind::Read => Op::Read(VarId(intern(&mut symbols.vars, key, name)?)),
-        Kind::Write => Op::Write(VarId(intern(&mut symbols.vars, key, name)?)),
-        Kind::AtomicRead => Op::AtomicRead(VarId(intern(&mut symbols.vars, key, name)?)),
-        Kind::AtomicWrite => Op::AtomicWrite(VarId(intern(&mut symbols.vars, key, name)?)),
-        Kind::AtomicUpdate => Op::AtomicUpdate(VarId(intern(&mut symbols.vars, key, name)?)),
-        Kind::Acquire => Op::Acquire(LockId(intern(&mut symbols.locks, key, name)?)),
-        Kind::Release => Op::Release(LockId(intern(&mut symbols.locks, key, name)?)),
-        Kind::AcquireShared => Op::AcquireShared(LockId(intern(&mut symbols.locks, key, name)?)),
-        Kind::ReleaseShared => Op::ReleaseShared(LockId(intern(&mut symbols.locks, key, name)?)),
-        Kind::PreWait => Op::PreWait(LockId(intern(&mut symbols.locks, key, name)?)),
-        Kind::PostWait => Op::PostWait(LockId(intern(&mut symbols.locks, key, name)?)),
-        Kind::Notify => Op::Notify(LockId(intern(&mut symbols.locks, key, name)?)),
-        Kind::Fork => Op::Fork(ThreadId(intern(&mut symbols.threads, key, name)?)),
-        Kind::Join => Op::Join(ThreadId(intern(&mut symbols.threads, key, name)?)),
-        Kind::Begin => Op::Begin(label(&mut symbols.labels, key, name)?),
-        Kind::End => Op::End(label(&mut symbols.labels, key, name)?),
-        Kind::Yield => Op::Yield,
-        Kind::Post => Op::Post(SemaphoreId(intern(&mut symbols.semaphores, key, name)?)),
-        Kind::Take => Op::Take(SemaphoreId(intern(&mut symbols.semaphores, key, name)?)),
-        Kind::BarrierEnter => {
-            Op::BarrierEnter(BarrierId(intern(&mut symbols.barriers, key, name)?))
-        }
-        Kind::BarrierExit => Op::BarrierExit(BarrierId(intern(&mut symbols.barriers, key, name)?)),
+    let id = match symbols.name_space(token.kind) {
+        Some(_) if name.is_empty() => LabelId::UNNAMED.0,
+        Some(names) => intern(names, token.key, token.hash, name)?,
+        None => 0,
     };
-    Some(Event { thread: token.thread, op, site: token.site })
-}
-
-#[inline(always)]
-fn label(labels: &mut Interner, key: Key, name: &[u8]) -> Option<LabelId> {
-    if name.is_empty() {
-        return Some(LabelId::UNNAMED);
-    }
-    intern(labels, key, name).map(LabelId)
+    Some(Event { thread: token.thread, op: Op::new(token.kind, id), site: token.site })
 }
 
 /// The number of a name. Whether it is a name at all is only asked when it is new.
 #[inline(always)]
-fn intern(names: &mut Interner, key: Key, name: &[u8]) -> Option<u32> {
-    match names.find(key, name) {
-        Ok(id) => Some(id),
-        Err(_) => intern_new(names, key, name),
+fn intern(names: &mut Interner, key: Key, hash: u64, name: &[u8]) -> Option<u32> {
+    match names.find(key, hash, name) {
+        Some(id) => Some(id),
+        None => intern_new(names, key, name),
     }
 }
 
@@ -347,6 +452,11 @@ pub fn is_name(name: &[u8]) -> bool {
     !name.is_empty()
         && name.len() <= LONGEST_NAME
         && !name.iter().any(|b| matches!(b, b'|' | b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c))
+}
+
+/// Whether a line is an event of an STD trace.
+pub(super) fn looks_like(line: &[u8]) -> bool {
+    why_not(line).is_none()
 }
 
 /// Why a line is not an event.
@@ -585,6 +695,18 @@ mod tests {
         assert_eq!(trace.to_line(), "1:r(x) 1:w(y)");
         assert_eq!(reader.skipped().malformed, 4);
         assert_eq!(reader.skipped().examples[1].at.line, Some(3));
+    }
+
+    #[test]
+    fn numbers_of_every_length() {
+        for digits in 1..=10 {
+            let number = &"1234567890"[..digits];
+            let text = format!("1|r(x)|{number}\n1|r(x)|0{number}\n1|r(x)|{number}");
+            let trace = read(text.as_bytes()).unwrap();
+            let sites: Vec<_> = trace.events.iter().map(|e| e.site.kind()).collect();
+            let expected = SiteKind::Number(number.parse().unwrap());
+            assert_eq!(sites, [expected; 3], "{number}");
+        }
     }
 
     #[test]

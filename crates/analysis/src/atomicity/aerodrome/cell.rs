@@ -1,0 +1,161 @@
+//! What is remembered about the events that later ones may have to follow: the last write of a
+//! variable, its reads since, and so on.
+
+use paceline_trace::{IdCounts, LockId, SemaphoreId, ThreadId, VarId};
+
+use super::rows::Row;
+
+/// Where events are remembered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Place {
+    Written(VarId),
+    Read(VarId),
+    Released(LockId),
+    ReleasedShared(LockId),
+    Posted(SemaphoreId),
+    Entered(u32),
+}
+
+/// A transaction: a thread and its time at the begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Epoch {
+    pub thread: ThreadId,
+    pub begin: u32,
+}
+
+impl Epoch {
+    /// No transaction: it has never begun.
+    const NONE: Epoch = Epoch { thread: ThreadId(0), begin: 0 };
+
+    /// Whether the transaction still runs, given the times of running transactions' begins.
+    #[inline]
+    pub fn runs(self, begins: &[u32]) -> bool {
+        begins[self.thread.index()] == self.begin
+    }
+}
+
+/// The events of one place: those in running transactions by their epochs, because their clock is
+/// that of their thread until it ends; the others by the join of their clocks.
+#[derive(Clone)]
+pub(super) struct Cell {
+    first: Epoch,
+    pub clock: Row,
+    more: Vec<Epoch>,
+}
+
+impl Cell {
+    pub const EMPTY: Cell = Cell { first: Epoch::NONE, clock: Row::NONE, more: Vec::new() };
+
+    /// One of the epochs, running or not.
+    #[inline]
+    pub fn epoch(&self, i: usize) -> Option<Epoch> {
+        if i == 0 { Some(self.first) } else { self.more.get(i - 1).copied() }
+    }
+
+    /// Adds a running epoch; false if it was there.
+    #[inline]
+    pub fn add(&mut self, epoch: Epoch, begins: &[u32]) -> bool {
+        if self.first == epoch {
+            return false;
+        }
+        if self.more.is_empty() && !self.first.runs(begins) {
+            self.first = epoch;
+            return true;
+        }
+        self.add_more(epoch, begins)
+    }
+
+    fn add_more(&mut self, epoch: Epoch, begins: &[u32]) -> bool {
+        if self.more.contains(&epoch) {
+            return false;
+        }
+        // What has ended is over: it has been turned into a clock, or nobody cares.
+        self.more.retain(|e| e.runs(begins));
+        if self.first.runs(begins) {
+            self.more.push(epoch);
+        } else {
+            self.first = epoch;
+        }
+        true
+    }
+
+    /// Takes an epoch out; false if it was not there.
+    pub fn remove(&mut self, epoch: Epoch) -> bool {
+        let before = self.more.len();
+        self.more.retain(|e| *e != epoch);
+        let was_first = self.first == epoch;
+        if was_first {
+            self.first = Epoch::NONE;
+        }
+        was_first || self.more.len() < before
+    }
+
+    /// Whether the epoch is all there is.
+    #[inline]
+    pub fn is_only(&self, epoch: Epoch) -> bool {
+        self.first == epoch && self.more.is_empty() && self.clock == Row::NONE
+    }
+
+    /// Forgets all events, and hands out the clock.
+    #[inline]
+    pub fn clear(&mut self) -> Row {
+        self.first = Epoch::NONE;
+        self.more.clear();
+        std::mem::replace(&mut self.clock, Row::NONE)
+    }
+}
+
+/// All cells.
+#[derive(Default)]
+pub(super) struct Cells {
+    written: Vec<Cell>,
+    read: Vec<Cell>,
+    released: Vec<Cell>,
+    released_shared: Vec<Cell>,
+    posted: Vec<Cell>,
+    entered: Vec<Cell>,
+}
+
+impl Cells {
+    pub fn reserve(&mut self, counts: &IdCounts) {
+        grow(&mut self.written, counts.vars);
+        grow(&mut self.read, counts.vars);
+        grow(&mut self.released, counts.locks);
+        grow(&mut self.released_shared, counts.locks);
+        grow(&mut self.posted, counts.semaphores);
+    }
+
+    pub fn reserve_rounds(&mut self, rounds: usize) {
+        grow(&mut self.entered, rounds);
+    }
+
+    #[inline(always)]
+    pub fn get(&self, place: Place) -> &Cell {
+        match place {
+            Place::Written(x) => &self.written[x.index()],
+            Place::Read(x) => &self.read[x.index()],
+            Place::Released(l) => &self.released[l.index()],
+            Place::ReleasedShared(l) => &self.released_shared[l.index()],
+            Place::Posted(s) => &self.posted[s.index()],
+            Place::Entered(slot) => &self.entered[slot as usize],
+        }
+    }
+
+    #[inline(always)]
+    pub fn get_mut(&mut self, place: Place) -> &mut Cell {
+        match place {
+            Place::Written(x) => &mut self.written[x.index()],
+            Place::Read(x) => &mut self.read[x.index()],
+            Place::Released(l) => &mut self.released[l.index()],
+            Place::ReleasedShared(l) => &mut self.released_shared[l.index()],
+            Place::Posted(s) => &mut self.posted[s.index()],
+            Place::Entered(slot) => &mut self.entered[slot as usize],
+        }
+    }
+}
+
+fn grow(cells: &mut Vec<Cell>, len: usize) {
+    if cells.len() < len {
+        cells.resize(len, Cell::EMPTY);
+    }
+}

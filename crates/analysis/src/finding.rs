@@ -1,0 +1,283 @@
+//! What is reported: one finding for one bug, however often it was seen.
+//!
+//! Two cycles are the same finding when the same block is left at the same place of the source
+//! and entered again at the same place. The *fingerprint* of a finding is made of just these, as
+//! text, and of no event number, id or thread: so the same bug has the same fingerprint in every
+//! run, and a report can be compared with an earlier one.
+
+use hashbrown::HashMap;
+use paceline_trace::{LabelId, Site, Symbols};
+
+use crate::explain::{EventRef, Explanation};
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $severity:ident;)*) => {
+        /// What is violated.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Rule {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Rule {
+            /// Every rule.
+            pub const ALL: &[Rule] = &[$(Rule::$variant,)*];
+
+            /// The stable name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Rule::$variant => $name,)*
+                }
+            }
+
+            /// Whether its findings are certain.
+            pub fn severity(self) -> Severity {
+                match self {
+                    $(Rule::$variant => Severity::$severity,)*
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    /// A block meant to be atomic is not: transactions form a cycle.
+    Atomicity = "atomicity", Violation;
+    /// Code between yields is interfered with.
+    Cooperability = "cooperability", Violation;
+    /// A block meant to be deterministic has conflicting threads inside.
+    ConflictFreedom = "conflict-freedom", Violation;
+    /// A block meant to be deterministic is not serializable from the outside.
+    ExternalSerializability = "external-serializability", Violation;
+    /// Two accesses race.
+    Race = "race", Violation;
+    /// No lock protects all accesses of a variable.
+    Lockset = "lockset", Warning;
+    /// A block is not reducible.
+    Reduction = "reduction", Warning;
+}
+
+/// How certain a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// It happened in this very run.
+    Violation,
+    /// It may be false.
+    Warning,
+}
+
+impl Severity {
+    /// The stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Violation => "violation",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// What happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Story {
+    /// A cycle between transactions.
+    Cycle(Explanation),
+    /// Single events, in time order: the two accesses of a race, an unprotected access.
+    Events(Vec<EventRef>),
+}
+
+/// A block of the source, as a finding names it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Blame {
+    /// Its label, maybe [`LabelId::UNNAMED`].
+    pub label: LabelId,
+    /// Where it begins.
+    pub site: Site,
+}
+
+/// One bug.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// What is violated.
+    pub rule: Rule,
+    /// The block to blame, if one can be named.
+    pub blame: Option<Blame>,
+    /// What happened, the first time that it was seen.
+    pub story: Story,
+    /// How often it was seen.
+    pub count: u64,
+}
+
+impl Finding {
+    /// A finding from a cycle.
+    pub fn from_cycle(rule: Rule, explanation: Explanation, count: u64) -> Finding {
+        let blamed = explanation.blame.map(|i| explanation.transactions[i]);
+        let blame = blamed.and_then(|t| t.label.map(|label| Blame { label, site: t.site }));
+        Finding { rule, blame, story: Story::Cycle(explanation), count }
+    }
+
+    /// How certain it is.
+    pub fn severity(&self) -> Severity {
+        self.rule.severity()
+    }
+
+    /// The fingerprint, as sixteen hexadecimal digits.
+    pub fn id(&self, symbols: &Symbols) -> String {
+        let mut hash = Fingerprint::default();
+        hash.text(self.rule.name());
+        match &self.story {
+            Story::Cycle(explanation) => Key::new(explanation).fingerprint(&mut hash, symbols),
+            Story::Events(events) => {
+                if let Some(Blame { label, site }) = self.blame {
+                    hash.text(&symbols.show_label(label, site));
+                }
+                events.iter().for_each(|e| hash.text(&symbols.show_site(e.event.site)));
+            }
+        }
+        format!("{:016x}", hash.0)
+    }
+}
+
+/// What tells the findings of cycles apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    label: Option<LabelId>,
+    /// Of a block without a label.
+    begin: Site,
+    left_at: Site,
+    entered_at: Site,
+}
+
+impl Key {
+    fn new(explanation: &Explanation) -> Key {
+        let first = explanation.transactions[0];
+        let named = first.label.is_some_and(LabelId::is_named);
+        let last_edge = explanation.edges.len() - 1;
+        Key {
+            label: first.label,
+            begin: if named { Site::UNKNOWN } else { first.site },
+            left_at: explanation.edges[0].from.event.site,
+            entered_at: explanation.edges[last_edge].to.event.site,
+        }
+    }
+
+    fn fingerprint(&self, hash: &mut Fingerprint, symbols: &Symbols) {
+        hash.text(&symbols.show_label(self.label.unwrap_or(LabelId::UNNAMED), self.begin));
+        hash.text(&symbols.show_site(self.left_at));
+        hash.text(&symbols.show_site(self.entered_at));
+    }
+}
+
+/// Makes findings of explained cycles, each with the number of transactions that it stands for.
+/// Findings come in the order of their first cycles.
+pub fn group(rule: Rule, cycles: impl IntoIterator<Item = (Explanation, u64)>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut by_key: HashMap<Key, usize> = HashMap::new();
+    for (explanation, count) in cycles {
+        let next = findings.len();
+        let index = *by_key.entry(Key::new(&explanation)).or_insert(next);
+        if index == next {
+            findings.push(Finding::from_cycle(rule, explanation, count));
+        } else {
+            findings[index].count += count;
+        }
+    }
+    findings
+}
+
+/// FNV-1a, sixty-four bits: simple, and the same everywhere for ever.
+struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Fingerprint(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    /// Adds a text. It is closed by a byte that occurs in no text, so that texts do not run
+    /// together.
+    fn text(&mut self, text: &str) {
+        for byte in text.bytes().chain([0xff]) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::atomicity::{Engine, Options};
+    use crate::explain::explain;
+    use paceline_trace::Trace;
+    use paceline_trace::format::std::StdReader;
+
+    fn trace(text: &'static str) -> Trace {
+        let lines = text.replace(' ', "\n");
+        Trace::collect(&mut StdReader::new(Box::new(std::io::Cursor::new(lines)), false)).unwrap()
+    }
+
+    fn findings(trace: &Trace) -> Vec<Finding> {
+        let mut engine = Engine::Auto.start(Options::default());
+        let _ = engine.events(&trace.batch());
+        let explained = explain(&trace.batch(), engine.cycles());
+        group(Rule::Atomicity, explained.into_iter().flatten().map(|e| (e, 1)))
+    }
+
+    const ONCE: &str = "1|begin(m)|1 1|r(x)|2 2|w(x)|9 1|w(x)|3 1|end(m)|4";
+
+    #[test]
+    fn the_same_places_are_one_finding() {
+        let twice = "1|begin(m)|1 1|r(x)|2 2|w(x)|9 1|w(x)|3 1|end(m)|4 \
+                     3|begin(m)|1 3|r(y)|2 2|w(y)|8 3|w(y)|3 3|end(m)|4";
+        let found = findings(&trace(twice));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].count, 2);
+        assert_eq!(found[0].blame, Some(Blame { label: LabelId(0), site: Site::number(1) }));
+    }
+
+    #[test]
+    fn other_places_are_other_findings() {
+        let two = "1|begin(m)|1 1|r(x)|2 2|w(x)|9 1|w(x)|3 1|end(m)|4 \
+                   3|begin(m)|1 3|r(y)|5 2|w(y)|9 3|w(y)|3 3|end(m)|4";
+        assert_eq!(findings(&trace(two)).len(), 2);
+    }
+
+    #[test]
+    fn a_fingerprint_depends_on_places_and_labels_only() {
+        let id = |text| {
+            let trace = trace(text);
+            findings(&trace)[0].id(&trace.symbols)
+        };
+        let other_run = "7|w(q)|1 8|begin(n)|7 8|end(n)|7 8|begin(m)|1 8|r(y)|2 7|w(y)|9 8|w(y)|3";
+        assert_eq!(id(ONCE), id(other_run));
+        let other_label = "1|begin(k)|1 1|r(x)|2 2|w(x)|9 1|w(x)|3 1|end(k)|4";
+        let other_place = "1|begin(m)|1 1|r(x)|2 2|w(x)|9 1|w(x)|23 1|end(m)|4";
+        assert_ne!(id(ONCE), id(other_label));
+        assert_ne!(id(ONCE), id(other_place));
+    }
+
+    #[test]
+    fn events_have_fingerprints_too() {
+        let trace = trace(ONCE);
+        let events = |at: &[usize]| {
+            let story = at.iter().map(|&i| EventRef { number: 1, event: trace.events[i] });
+            let story = Story::Events(story.collect());
+            Finding { rule: Rule::Race, blame: None, story, count: 1 }.id(&trace.symbols)
+        };
+        assert_eq!(events(&[1, 2]), events(&[1, 2]));
+        assert_ne!(events(&[1, 2]), events(&[1, 3]));
+    }
+
+    /// Reports are compared with reports of earlier versions: the hash must never change.
+    #[test]
+    fn the_hash_is_fnv() {
+        let mut hash = Fingerprint::default();
+        hash.text("");
+        assert_eq!(hash.0, 0xaf64_724c_8602_eb6e);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: hashbrown::HashSet<_> = Rule::ALL.iter().map(|r| r.name()).collect();
+        assert_eq!(names.len(), Rule::ALL.len());
+    }
+}

@@ -1,0 +1,124 @@
+//! Flags and sub-commands.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use paceline_trace::format::Format;
+use paceline_trace::select::{Selection, patterns_in};
+
+use crate::commands;
+
+/// Finds thread-interference bugs: code that is not atomic although it was meant to be.
+#[derive(Parser)]
+#[command(name = "paceline", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Show no progress and no notes, only results and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  paceline demo                              an embedded example, explained
+  paceline check trace.std                   is it atomic? if not, why?
+  paceline stats trace.rr.gz                 what is in it?
+  paceline convert log.rr.gz trace.pace      keep a trace in the compact format
+
+Exit status: 0 clean, 1 findings, 2 usage or input error, 3 incomplete, 4 nothing was analysed.";
+
+#[derive(Subcommand)]
+pub enum Command {
+    Check(commands::check::Args),
+    Explain(commands::explain::Args),
+    Stats(commands::stats::Args),
+    Convert(commands::convert::Args),
+    Generate(commands::generate::Args),
+    Demo(commands::demo::Args),
+    Completions(commands::completions::Args),
+    Man(commands::man::Args),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On terminals
+    Auto,
+    Always,
+    Never,
+}
+
+impl Color {
+    pub fn apply(self) {
+        let choice = match self {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+/// How traces are read.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Reading")]
+pub struct ReadArgs {
+    /// The format of the input, when its content and its name do not tell
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub from: Option<Format>,
+    /// Skip malformed lines and events, and count them
+    #[arg(long)]
+    pub lenient: bool,
+    /// Only methods that match are atomic (`Set.add`, `Account.*`); may be repeated
+    ///
+    /// Default for traces of method calls: all methods but `main` and `run`. `*` stands for any
+    /// text; a pattern with `(` must match the whole signature.
+    #[arg(long, value_name = "PATTERN")]
+    pub atomic: Vec<String>,
+    /// Methods that match are not atomic; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub except: Vec<String>,
+    /// A file of patterns for --atomic, one a line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub atomic_file: Vec<PathBuf>,
+    /// A file of patterns for --except, one a line
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub except_file: Vec<PathBuf>,
+}
+
+impl ReadArgs {
+    /// Which methods are atomic.
+    pub fn selection(&self) -> anyhow::Result<Selection> {
+        let atomic = patterns(&self.atomic, &self.atomic_file)?;
+        let except = patterns(&self.except, &self.except_file)?;
+        Ok(Selection::new(atomic, except))
+    }
+}
+
+fn patterns(given: &[String], files: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>> {
+    let mut patterns: Vec<Vec<u8>> = given.iter().map(|p| p.clone().into_bytes()).collect();
+    for file in files {
+        let text = std::fs::read(file).with_context(|| format!("cannot read {}", show(file)))?;
+        patterns.extend(patterns_in(&text));
+    }
+    Ok(patterns)
+}
+
+/// A path as it is shown.
+pub fn show(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    path.display().to_string()
+}
+
+pub fn parse_format(name: &str) -> Result<Format, String> {
+    Format::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
+        format!("known formats are {}", known.join(", "))
+    })
+}

@@ -1,0 +1,309 @@
+//! From a trace to its report: one pass decides every property that was asked for; if there is
+//! something to explain, further passes tell the story.
+
+use std::ops::ControlFlow;
+
+use paceline_analysis::Analysis;
+use paceline_analysis::atomicity::{Atomicity, Engine, Options, Running, Velodrome};
+use paceline_analysis::atomizer::Atomizer;
+use paceline_analysis::blame::Blame;
+use paceline_analysis::components::Components;
+use paceline_analysis::conflict_freedom::ConflictFreedom;
+use paceline_analysis::explain::{Explainer, Explanation};
+use paceline_analysis::finding::{Finding, Rule, group};
+use paceline_analysis::race::RaceDetector;
+use paceline_report::{compose, model};
+use paceline_trace::pipeline::Reading;
+use paceline_trace::{Batch, Error, Source as _, Symbols};
+
+use crate::status::Status;
+use crate::traces::{Open, Trace, is_incomplete, notes};
+use crate::verdict;
+
+/// What can be decided about a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Property {
+    /// Every block is atomic (Velodrome, AeroDrome)
+    Atomicity,
+    /// Code between yields is free of interference (COPPER)
+    Cooperability,
+    /// Blocks are deterministic although parallel (SingleTrack)
+    Determinism,
+    /// No two accesses race (FastTrack)
+    Race,
+    /// Locks follow the patterns of Eraser and Atomizer (warnings only)
+    Reduction,
+    /// All of these
+    All,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub properties: Vec<Property>,
+    pub engine: Engine,
+    pub first_only: bool,
+    pub all_transactions: bool,
+    pub node_counts: bool,
+    pub max_findings: usize,
+}
+
+impl Question {
+    fn asks(&self, property: Property) -> bool {
+        self.properties.contains(&property) || self.properties.contains(&Property::All)
+    }
+
+    /// Whether a trace without any block says nothing about what is asked.
+    fn needs_blocks(&self) -> bool {
+        !self.asks(Property::Cooperability) && !self.asks(Property::Race)
+    }
+}
+
+/// The analyses of the first pass.
+struct Deciders {
+    atomicity: Option<Box<dyn Atomicity>>,
+    nodes: Option<[Velodrome; 2]>,
+    conflicts: Option<ConflictFreedom>,
+    races: Option<RaceDetector>,
+    reduction: Option<Atomizer>,
+}
+
+impl Deciders {
+    fn new(question: &Question) -> Deciders {
+        let options = Options { first_only: question.first_only };
+        let all = |property| question.asks(property);
+        Deciders {
+            atomicity: all(Property::Atomicity).then(|| question.engine.start(options)),
+            nodes: question
+                .node_counts
+                .then(|| [Velodrome::new(options), Velodrome::without_merge(options)]),
+            conflicts: all(Property::Determinism).then(ConflictFreedom::default),
+            races: all(Property::Race).then(RaceDetector::default),
+            reduction: all(Property::Reduction).then(Atomizer::default),
+        }
+    }
+
+    fn each(&mut self) -> Vec<&mut dyn Analysis> {
+        let mut analyses: Vec<&mut dyn Analysis> = Vec::new();
+        if let Some(a) = &mut self.atomicity {
+            analyses.push(a.as_mut());
+        }
+        if let Some(both) = &mut self.nodes {
+            analyses.extend(both.iter_mut().map(|a| a as &mut dyn Analysis));
+        }
+        if let Some(a) = &mut self.conflicts {
+            analyses.push(a);
+        }
+        if let Some(a) = &mut self.races {
+            analyses.push(a);
+        }
+        if let Some(a) = &mut self.reduction {
+            analyses.push(a);
+        }
+        analyses
+    }
+}
+
+/// Gives a batch to every analysis that wants more; breaks when none does.
+fn feed(
+    analyses: &mut [&mut dyn Analysis],
+    done: &mut Vec<bool>,
+    batch: &Batch,
+) -> ControlFlow<()> {
+    done.resize(analyses.len(), false);
+    for (analysis, done) in analyses.iter_mut().zip(done.iter_mut()) {
+        *done = *done || analysis.events(batch).is_break();
+    }
+    if done.iter().all(|&d| d) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// A trace's report, and how it ended.
+pub struct Checked {
+    pub report: model::Report,
+    pub status: Status,
+}
+
+/// Answers a question about a trace.
+pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
+    let mut open = trace.open_first()?;
+    let mut deciders = Deciders::new(question);
+    let mut done = Vec::new();
+    let (reading, outcome) =
+        trace.read(&mut open, |batch| feed(&mut deciders.each(), &mut done, batch));
+    outcome?;
+    deciders.each().into_iter().for_each(Analysis::finish);
+    let story = match &deciders.atomicity {
+        Some(engine) => Story::tell(trace, question, engine.as_ref(), reading.events)?,
+        None => Story::default(),
+    };
+    Ok(answer(trace, question, &open, &reading, &mut deciders, &story))
+}
+
+/// What the passes after the first found out about atomicity.
+#[derive(Default)]
+struct Story {
+    first_event: Option<u64>,
+    findings: Vec<Finding>,
+    unexplained: usize,
+    refuted: Vec<paceline_analysis::explain::BlockRef>,
+    violating: Option<Components>,
+}
+
+impl Story {
+    /// Nothing is read again when there is nothing to tell. `events` is how many were read.
+    fn tell(
+        trace: &Trace,
+        question: &Question,
+        engine: &dyn Atomicity,
+        events: u64,
+    ) -> Result<Story, Error> {
+        let all = engine.cycles();
+        if all.is_empty() {
+            let violating = question.all_transactions.then(Components::default);
+            return Ok(Story { violating, ..Story::default() });
+        }
+        let cycles = &all[..all.len().min(question.max_findings.saturating_mul(CYCLES_A_FINDING))];
+        let mut explainer = Explainer::new(cycles);
+        let mut blame = Blame::default();
+        let mut exact = Running::new(Options { first_only: true });
+        let mut components = question.all_transactions.then(Components::default);
+        let mut others: Vec<&mut dyn Analysis> = vec![&mut explainer, &mut blame];
+        if !question.engine.is_exact() {
+            others.push(&mut exact);
+        }
+        if let Some(components) = &mut components {
+            others.push(components);
+        }
+        pass(trace, events, &mut others)?;
+        while explainer.again() {
+            pass(trace, events, &mut [&mut explainer])?;
+        }
+        let told = explainer.explanations();
+        let first = exact.cycles().first().or(all.first());
+        Ok(Story {
+            first_event: first.map(|c| c.event),
+            findings: findings_of(engine, told),
+            unexplained: all.len() - cycles.len(),
+            refuted: blame.refuted().to_vec(),
+            violating: components,
+        })
+    }
+}
+
+/// Cycles that are alike make one finding, so more are explained than will be shown.
+const CYCLES_A_FINDING: usize = 8;
+
+fn findings_of(engine: &dyn Atomicity, told: Vec<Option<Explanation>>) -> Vec<Finding> {
+    let counted = told.into_iter().enumerate().filter_map(|(i, explanation)| {
+        explanation.map(|explanation| (explanation, engine.stands_for(i)))
+    });
+    group(Rule::Atomicity, counted)
+}
+
+/// Reads the first `events` events of a trace once more.
+fn pass(trace: &Trace, events: u64, analyses: &mut [&mut dyn Analysis]) -> Result<(), Error> {
+    let mut open = trace.open()?;
+    let mut done = Vec::new();
+    let (_, outcome) = trace.read(&mut open, |batch| {
+        let over = batch.first + batch.events.len() as u64 > events;
+        let fed = feed(analyses, &mut done, batch);
+        if over { ControlFlow::Break(()) } else { fed }
+    });
+    outcome?;
+    analyses.iter_mut().for_each(|a| a.finish());
+    Ok(())
+}
+
+fn answer(
+    trace: &Trace,
+    question: &Question,
+    open: &Open,
+    reading: &Reading,
+    deciders: &mut Deciders,
+    story: &Story,
+) -> Checked {
+    let symbols = open.symbols();
+    let mut findings: Vec<model::Finding> =
+        story.findings.iter().map(|f| compose::finding(f, symbols)).collect();
+    let verdicts = verdicts(question, deciders, story, symbols, &mut findings);
+    let mut notes = notes(open, reading);
+    let hidden = findings.len().saturating_sub(question.max_findings);
+    findings.truncate(question.max_findings);
+    if hidden + story.unexplained > 0 {
+        notes.push("there are more findings than shown; --max-findings N shows more".to_owned());
+    }
+    let incomplete = is_incomplete(open, reading);
+    let nothing = reading.events == 0 || question.needs_blocks() && reading.transactions == 0;
+    if nothing {
+        notes.push("nothing was analysed: there is no event, or no block in the trace".to_owned());
+    }
+    let status = match () {
+        () if incomplete => Status::Incomplete,
+        () if !findings.is_empty() => Status::Findings,
+        () if nothing => Status::Nothing,
+        () => Status::Clean,
+    };
+    let input = input(trace.name(), reading, symbols);
+    let schema = model::SCHEMA.to_owned();
+    let incomplete = incomplete || reading.stopped;
+    let report = model::Report { schema, input, verdicts, findings, incomplete, notes };
+    Checked { report, status }
+}
+
+fn input(path: String, reading: &Reading, symbols: &Symbols) -> model::Input {
+    model::Input {
+        path,
+        events: reading.events,
+        threads: symbols.threads.len() as u64,
+        variables: symbols.vars.len() as u64,
+        locks: symbols.locks.len() as u64,
+        transactions: reading.transactions,
+    }
+}
+
+fn verdicts(
+    question: &Question,
+    deciders: &mut Deciders,
+    story: &Story,
+    symbols: &Symbols,
+    findings: &mut Vec<model::Finding>,
+) -> model::Verdicts {
+    let atomicity = deciders.atomicity.is_some().then(|| model::Atomicity {
+        holds: story.first_event.is_none(),
+        first_event: story.first_event,
+        engine: question.engine.name().to_owned(),
+        refuted: story.refuted.iter().map(|b| compose::block(b, symbols)).collect(),
+        violating: story.violating.as_ref().map(|c| violating(c, symbols)),
+        nodes: deciders.nodes.as_ref().map(nodes),
+    });
+    let race = deciders.races.as_ref().map(|races| verdict::race(races, symbols, findings));
+    let determinism = deciders
+        .conflicts
+        .as_ref()
+        .map(|conflicts| verdict::determinism(conflicts, symbols, findings));
+    let reduction = deciders.reduction.as_mut().map(|reduction| {
+        verdict::reduction(reduction, deciders.races.as_ref(), &story.refuted, symbols, findings)
+    });
+    model::Verdicts { atomicity, cooperability: None, determinism, race, reduction }
+}
+
+fn violating(components: &Components, symbols: &Symbols) -> Vec<model::Violating> {
+    let each = components.violating().iter();
+    each.map(|v| model::Violating {
+        label: compose::transaction_label(&v.transaction, symbols),
+        thread: compose::thread(v.transaction.thread, symbols),
+        first_event: v.transaction.first_event,
+        component: v.component as u64,
+    })
+    .collect()
+}
+
+fn nodes([merging, plain]: &[Velodrome; 2]) -> model::Nodes {
+    let (merging, plain) = (merging.stats(), plain.stats());
+    model::Nodes {
+        allocated: merging.allocated,
+        max_alive: merging.max_alive,
+        allocated_without_merge: plain.allocated,
+        max_alive_without_merge: plain.max_alive,
+    }
+}

@@ -1,0 +1,166 @@
+//! `paceline check`: is it atomic, and if not, why?
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::{ValueEnum, ValueHint};
+use paceline_analysis::Analysis as _;
+use paceline_analysis::atomicity::Engine;
+use paceline_analysis::witness::Witness;
+use paceline_report::{compose, text};
+use paceline_trace::format::Format;
+use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
+
+use crate::args::{ReadArgs, show};
+use crate::checking::{Property, Question, check};
+use crate::output::Output;
+use crate::status::{Status, complain, warn};
+use crate::traces::Trace;
+
+/// Decide whether traces are atomic, and explain what is not
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paceline check trace.std
+  paceline check --property all --format json *.pace > reports.jsonl
+  paceline check log.rr.gz --except-file not-atomic.txt --first
+  paceline check trace.std --witness serial.std")]
+pub struct Args {
+    /// The traces; `-` reads standard input
+    #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
+    traces: Vec<PathBuf>,
+    /// What to decide; several with commas
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "atomicity")]
+    property: Vec<Property>,
+    /// How to decide atomicity
+    #[arg(long, value_name = "ENGINE", value_parser = parse_engine, default_value = "auto")]
+    engine: Engine,
+    /// Stop at the first violation
+    #[arg(long)]
+    first: bool,
+    /// Also list every transaction that is part of some cycle
+    #[arg(long)]
+    all: bool,
+    /// Count the nodes of Velodrome's graph, with and without merging
+    #[arg(long)]
+    stats: bool,
+    /// Show at most this many findings for a trace
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    max_findings: usize,
+    /// How to show the result
+    #[arg(long, value_enum, default_value_t = Shown::Text)]
+    format: Shown,
+    /// Write the result to a file
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// If the trace is serializable, write an equivalent serial trace
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    witness: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shown {
+    Text,
+    /// One object on one line for each trace
+    Json,
+}
+
+fn parse_engine(name: &str) -> Result<Engine, String> {
+    Engine::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Engine::ALL.iter().map(|e| e.name()).collect();
+        format!("known engines are {}", known.join(", "))
+    })
+}
+
+pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
+    let question = Question {
+        properties: args.property.clone(),
+        engine: args.engine,
+        first_only: args.first,
+        all_transactions: args.all,
+        node_counts: args.stats,
+        max_findings: args.max_findings,
+    };
+    if args.witness.is_some() && args.traces.len() > 1 {
+        anyhow::bail!("--witness takes one trace at a time");
+    }
+    let mut output = args.output.as_deref().map(Output::create).transpose()?;
+    let mut status = Status::Clean;
+    for path in &args.traces {
+        let (text, ended) = one(path, &question, args, quiet)?;
+        status = status.and(ended);
+        match &mut output {
+            Some(file) => {
+                let plain = anstream::adapter::strip_str(&text).to_string();
+                file.write_all(plain.as_bytes())?;
+            }
+            None => anstream::stdout().write_all(text.as_bytes())?,
+        }
+    }
+    if let Some(output) = output {
+        output.commit()?;
+    }
+    Ok(status)
+}
+
+/// Checks one trace: what to show of it, and how it ended.
+fn one(
+    path: &Path,
+    question: &Question,
+    args: &Args,
+    quiet: bool,
+) -> anyhow::Result<(String, Status)> {
+    let started = Instant::now();
+    let mut trace = Trace::new(path, &args.read, quiet)?;
+    let checked = match check(&mut trace, question) {
+        Ok(checked) => checked,
+        Err(error) => return Ok((failed(&trace.name(), path, error, args.format)?, Status::Error)),
+    };
+    if let Some(witness) = &args.witness {
+        write_witness(&trace, witness)?;
+    }
+    let text = match args.format {
+        Shown::Text => text::report(&checked.report, started.elapsed()),
+        Shown::Json => serde_json::to_string(&checked.report)? + "\n",
+    };
+    Ok((text, checked.status))
+}
+
+fn failed(name: &str, path: &Path, error: Error, format: Shown) -> anyhow::Result<String> {
+    let failure = compose::failure(name.to_owned(), &error);
+    complain(&anyhow::Error::new(error).context(show(path)));
+    Ok(match format {
+        Shown::Text => String::new(),
+        Shown::Json => serde_json::to_string(&failure)? + "\n",
+    })
+}
+
+fn write_witness(trace: &Trace, path: &Path) -> anyhow::Result<()> {
+    let mut open = trace.open()?;
+    let mut witness = Witness::default();
+    let (_, outcome) = trace.read(&mut open, |batch| witness.events(batch));
+    outcome?;
+    witness.finish();
+    let Some(serial) = witness.serial() else {
+        warn("no serial witness is written: the trace is not serializable");
+        return Ok(());
+    };
+    let format = Format::from_path(path).unwrap_or(Format::Std);
+    let mut output = Output::create(path)?;
+    let mut writer = format.writer(&mut output, Blocks::Declared)?;
+    for (i, events) in serial.chunks(BATCH).enumerate() {
+        let batch = Batch {
+            first: (i * BATCH) as u64 + 1,
+            events: events.to_vec(),
+            counts: open.symbols().counts(),
+            lines: Default::default(),
+        };
+        writer.write(&batch, open.symbols())?;
+    }
+    writer.finish(open.symbols())?;
+    drop(writer);
+    output.commit()
+}

@@ -1,0 +1,119 @@
+//! `paceline convert`: from one format to another.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use clap::ValueHint;
+use paceline_trace::format::{Format, Writer};
+use paceline_trace::pipeline::Reading;
+use paceline_trace::validate::Validator;
+use paceline_trace::{Batch, Blocks, Error, Site, SiteKind, Source as _};
+
+use crate::args::{ReadArgs, parse_format, show};
+use crate::output::Output;
+use crate::progress::Bar;
+use crate::status::{Status, warn};
+use crate::traces::{Open, Trace, is_incomplete, notes};
+
+/// Convert a trace into another format
+///
+/// The format to read is told by the content, the format to write by the name of the output, which
+/// may end in .gz or .zst besides. In traces of method calls, only the methods that are atomic
+/// become blocks; `pace` keeps all methods, to be selected later, unless some are selected here.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paceline convert log.rr.gz trace.pace
+  paceline convert log.rr.gz trace.std.gz --except-file not-atomic.txt
+  zcat log.std.gz | paceline convert - trace.pace.zst")]
+pub struct Args {
+    /// The trace; `-` reads standard input
+    #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
+    input: PathBuf,
+    /// The file to write; `-` writes to standard output
+    #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
+    output: PathBuf,
+    /// The format of the output, when its name does not tell
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    to: Option<Format>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
+    let to = args.to.or_else(|| Format::from_path(&args.output)).ok_or_else(|| {
+        let known: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
+        let (name, known) = (show(&args.output), known.join(", "));
+        anyhow!("{name}: its ending names no format ({known}); use --to")
+    })?;
+    let trace = Trace::new(&args.input, &args.read, quiet)?;
+    let name = || show(&args.input);
+    let keeps_methods = to == Format::Pace && !args.read.selection()?.is_given();
+    let open = if keeps_methods { trace.open_unselected() } else { trace.open() };
+    let mut open = open.with_context(name)?;
+    let blocks = if keeps_methods { open.blocks() } else { Blocks::Declared };
+    let mut output = Output::create(&args.output)?;
+    let writer = to.writer(&mut output, blocks).with_context(|| show(&args.output))?;
+    let copied = copy(&trace, &mut open, writer).with_context(name)?;
+    output.commit().with_context(|| format!("cannot write {}", show(&args.output)))?;
+    tell(&copied, &open, to, quiet);
+    Ok(match copied.reading.events {
+        0 => Status::Nothing,
+        _ if is_incomplete(&open, &copied.reading) => Status::Incomplete,
+        _ => Status::Clean,
+    })
+}
+
+#[derive(Default)]
+struct Copied {
+    reading: Reading,
+    has_sites: bool,
+}
+
+/// What the user should know about the result.
+fn tell(copied: &Copied, open: &Open, to: Format, quiet: bool) {
+    if quiet {
+        return;
+    }
+    notes(open, &copied.reading).iter().for_each(|note| warn(note));
+    if copied.has_sites && to != Format::Pace {
+        warn(&format!("{} has no room for source locations: they became numbers", to.name()));
+    }
+}
+
+fn is_entry(site: Site) -> bool {
+    matches!(site.kind(), SiteKind::Entry(_))
+}
+
+fn copy(
+    trace: &Trace,
+    open: &mut Open,
+    mut writer: Box<dyn Writer + '_>,
+) -> anyhow::Result<Copied> {
+    let mut validator = Validator::default();
+    let mut batch = Batch::default();
+    let mut copied = Copied::default();
+    let (size, progress) = open.progress();
+    let bar = Bar::new("converting", size, trace.is_quiet());
+    loop {
+        let outcome = open.read(&mut batch);
+        let at_end = outcome.is_ok() && batch.events.is_empty();
+        batch.first = copied.reading.events + 1;
+        if trace.is_lenient() {
+            validator.skip_malformed(&mut batch, |event| copied.reading.skip(event));
+        } else if let Err(malformed) = validator.check(&mut batch) {
+            return Err(malformed.explain(open.symbols()).into());
+        }
+        outcome?;
+        if at_end {
+            break;
+        }
+        copied.reading.events += batch.events.len() as u64;
+        copied.has_sites |= batch.events.iter().any(|e| is_entry(e.site));
+        writer.write(&batch, open.symbols()).map_err(Error::from)?;
+        bar.update(progress.bytes(), copied.reading.events);
+    }
+    writer.finish(open.symbols()).map_err(Error::from)?;
+    bar.finish();
+    Ok(copied)
+}

@@ -1,0 +1,98 @@
+//! `paceline explain`: one finding in full, and the smallest trace that shows it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow, bail};
+use clap::ValueHint;
+use paceline_analysis::Analysis as _;
+use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
+use paceline_analysis::explain::explain;
+use paceline_analysis::finding::{Finding, Rule};
+use paceline_analysis::minimize::minimize;
+use paceline_report::{compose, text};
+use paceline_trace::format::Format;
+use paceline_trace::{Blocks, Source as _, Trace as InMemory};
+
+use crate::args::{ReadArgs, show};
+use crate::output::Output;
+use crate::status::Status;
+use crate::traces::Trace;
+
+/// Show one finding in full, or the smallest trace that still shows it
+///
+/// The trace is kept in memory. Without --finding, the first violation is shown.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paceline explain trace.std
+  paceline explain trace.std --finding 3f9a52c81b0e44d7 --minimize small.std")]
+pub struct Args {
+    /// The trace; `-` reads standard input
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    trace: PathBuf,
+    /// The id of the finding
+    #[arg(long, value_name = "ID")]
+    finding: Option<String>,
+    /// Write the smallest part of the trace that still shows the violation
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    minimize: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
+    let name = || show(&args.trace);
+    let trace = load(args, quiet).with_context(name)?;
+    let mut engine = Running::new(Options::default());
+    let batch = trace.batch();
+    let _ = engine.events(&batch);
+    engine.finish();
+    if engine.cycles().is_empty() {
+        bail!("{}: the trace is atomic, there is nothing to explain", name());
+    }
+    let told = explain(&batch, engine.cycles()).into_iter().enumerate();
+    let found = told.filter_map(|(i, story)| Some((story?, engine.stands_for(i)))).find_map(
+        |(explanation, count)| {
+            let finding = Finding::from_cycle(Rule::Atomicity, explanation.clone(), count);
+            let wanted = args.finding.as_ref().is_none_or(|id| *id == finding.id(&trace.symbols));
+            wanted.then_some((explanation, finding))
+        },
+    );
+    let (explanation, finding) =
+        found.ok_or_else(|| anyhow!("{}: there is no such finding; `check` lists them", name()))?;
+    let shown = text::finding(&compose::finding(&finding, &trace.symbols));
+    anstream::stdout().write_all(shown.as_bytes())?;
+    if let Some(path) = &args.minimize {
+        let small = minimize(&trace, &explanation);
+        write(&small, path)?;
+        anstream::println!(
+            "\nminimal trace ({} events):\n  {}",
+            small.events.len(),
+            small.to_line()
+        );
+    }
+    Ok(Status::Findings)
+}
+
+fn load(args: &Args, quiet: bool) -> anyhow::Result<InMemory> {
+    let trace = Trace::new(&args.trace, &args.read, quiet)?;
+    let mut open = trace.open()?;
+    let mut events = Vec::new();
+    let (_, outcome) = trace.read(&mut open, |batch| {
+        events.extend_from_slice(&batch.events);
+        std::ops::ControlFlow::Continue(())
+    });
+    outcome?;
+    Ok(InMemory { events, symbols: open.symbols().clone() })
+}
+
+fn write(trace: &InMemory, path: &std::path::Path) -> anyhow::Result<()> {
+    let format = Format::from_path(path).unwrap_or(Format::Std);
+    let mut output = Output::create(path)?;
+    let mut writer = format.writer(&mut output, Blocks::Declared)?;
+    writer.write(&trace.batch(), &trace.symbols)?;
+    writer.finish(&trace.symbols)?;
+    drop(writer);
+    output.commit()
+}

@@ -1,0 +1,10 @@
+//! One file per sub-command.
+
+pub mod check;
+pub mod completions;
+pub mod convert;
+pub mod demo;
+pub mod explain;
+pub mod generate;
+pub mod man;
+pub mod stats;

@@ -1,0 +1,260 @@
+//! The traces that are named on the command line: opened, read once or more often, watched by a
+//! progress bar.
+
+use std::io::{self, Read, Write as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use paceline_trace::format::{self, Format};
+use paceline_trace::input::{self, Input, Progress};
+use paceline_trace::pipeline::{Reading, read_checked};
+use paceline_trace::select::{Selected, Selection};
+use paceline_trace::{Batch, Blocks, Error, Skipped, Source, Symbols};
+use tempfile::NamedTempFile;
+
+use crate::args::{ReadArgs, show};
+use crate::progress::Bar;
+
+/// A trace that can be read.
+pub struct Trace {
+    path: PathBuf,
+    selection: Selection,
+    from: Option<Format>,
+    lenient: bool,
+    quiet: bool,
+    /// What was read from standard input, for reading it again.
+    spool: Option<NamedTempFile>,
+}
+
+/// A trace being read.
+pub struct Open {
+    source: Events,
+    blocks: Blocks,
+    size: Option<u64>,
+    progress: Progress,
+}
+
+enum Events {
+    All(Box<dyn Source>),
+    Selected(Selected<Box<dyn Source>>),
+}
+
+impl Trace {
+    /// The trace at `path`; `-` is standard input.
+    pub fn new(path: &Path, args: &ReadArgs, quiet: bool) -> anyhow::Result<Trace> {
+        Ok(Trace {
+            path: path.to_owned(),
+            selection: args.selection()?,
+            from: args.from,
+            lenient: args.lenient,
+            quiet,
+            spool: None,
+        })
+    }
+
+    /// The path as it was given.
+    pub fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// Whether nothing is to be shown but results.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether malformed events are skipped.
+    pub fn is_lenient(&self) -> bool {
+        self.lenient
+    }
+
+    /// Starts reading.
+    pub fn open(&self) -> Result<Open, Error> {
+        let path = self.spool.as_ref().map_or(self.path.as_path(), |spool| spool.path());
+        self.start(input::open(path)?, Some(&self.selection))
+    }
+
+    /// Starts reading with every block, atomic or not.
+    pub fn open_unselected(&self) -> Result<Open, Error> {
+        self.start(input::open(&self.path)?, None)
+    }
+
+    /// Starts reading what will be read more than once.
+    pub fn open_first(&mut self) -> Result<Open, Error> {
+        if self.path != Path::new("-") {
+            return self.open();
+        }
+        let spool = NamedTempFile::new()?;
+        let tee = Tee { from: io::stdin(), to: spool.reopen()? };
+        let open = self.start(input::from_reader(Box::new(tee), None)?, Some(&self.selection))?;
+        self.spool = Some(spool);
+        Ok(open)
+    }
+
+    fn format_of(&self, head: &[u8]) -> Result<Format, Error> {
+        Format::of_input(self.from, head, &self.path).ok_or_else(|| {
+            let message = if head.is_empty() {
+                "the file is empty: no events"
+            } else {
+                "this looks like no trace; if it is one, say its format with --from"
+            };
+            Error::damaged(Default::default(), message)
+        })
+    }
+
+    fn start(&self, input: Input, selection: Option<&Selection>) -> Result<Open, Error> {
+        let format = self.format_of(&input.head)?;
+        let (size, progress) = (input.size, input.progress.clone());
+        let format::Opened { source, blocks } = format::read(input, format, self.lenient);
+        let source = match selection {
+            Some(selection) if selection.is_given() || blocks == Blocks::Methods => {
+                Events::Selected(Selected::new(source, selection.clone(), blocks))
+            }
+            _ => Events::All(source),
+        };
+        Ok(Open { source, blocks, size, progress })
+    }
+
+    /// Reads to the end, checked and numbered, with a progress bar.
+    pub fn read(
+        &self,
+        open: &mut Open,
+        mut each: impl FnMut(&Batch) -> ControlFlow<()>,
+    ) -> (Reading, Result<(), Error>) {
+        let bar = Bar::new(&show(&self.path), open.size, self.quiet);
+        let progress = open.progress.clone();
+        let mut events = 0;
+        let outcome = read_checked(&mut open.source, self.lenient, |batch| {
+            events += batch.events.len() as u64;
+            bar.update(progress.bytes(), events);
+            each(batch)
+        });
+        bar.finish();
+        outcome
+    }
+}
+
+impl Open {
+    /// What `begin` and `end` stand for.
+    pub fn blocks(&self) -> Blocks {
+        self.blocks
+    }
+
+    /// The size on disk and how much of it has been read.
+    pub fn progress(&self) -> (Option<u64>, Progress) {
+        (self.size, self.progress.clone())
+    }
+
+    /// Patterns that no method matched: probably misspelt.
+    pub fn unmatched_patterns(&self) -> Vec<String> {
+        match &self.source {
+            Events::All(_) => Vec::new(),
+            Events::Selected(selected) => selected.unmatched(),
+        }
+    }
+
+    /// How many labels count and how many do not, where a choice was made.
+    pub fn selected_labels(&self) -> Option<(usize, usize)> {
+        match &self.source {
+            Events::All(_) => None,
+            Events::Selected(selected) => Some(selected.labels()),
+        }
+    }
+}
+
+impl Events {
+    fn inner(&self) -> &dyn Source {
+        match self {
+            Events::All(source) => source,
+            Events::Selected(selected) => selected,
+        }
+    }
+}
+
+impl Source for Events {
+    fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
+        match self {
+            Events::All(source) => source.read(batch),
+            Events::Selected(selected) => selected.read(batch),
+        }
+    }
+
+    fn symbols(&self) -> &Symbols {
+        self.inner().symbols()
+    }
+
+    fn skipped(&self) -> &Skipped {
+        self.inner().skipped()
+    }
+}
+
+impl Source for Open {
+    fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
+        self.source.read(batch)
+    }
+
+    fn symbols(&self) -> &Symbols {
+        self.source.symbols()
+    }
+
+    fn skipped(&self) -> &Skipped {
+        self.source.skipped()
+    }
+}
+
+/// Copies what is read.
+struct Tee<R> {
+    from: R,
+    to: std::fs::File,
+}
+
+impl<R: Read> Read for Tee<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.from.read(buffer)?;
+        self.to.write_all(&buffer[..n])?;
+        Ok(n)
+    }
+}
+
+/// What a reader of a report should know about how its trace was read.
+pub fn notes(open: &Open, reading: &Reading) -> Vec<String> {
+    let skipped = open.skipped();
+    let mut notes = Vec::new();
+    let mut note = |count: u64, what: &str| {
+        if count > 0 {
+            notes.push(format!("{count} {what}"));
+        }
+    };
+    note(skipped.foreign_lines, "lines are not events (output of the program) and were skipped");
+    note(skipped.lost_events, "events are lost: the program wrote into their lines");
+    for (name, &count) in &skipped.unmodelled {
+        note(
+            count,
+            &format!("lines of kind `{name}` were skipped: they order nothing that is modelled"),
+        );
+    }
+    note(skipped.malformed, "malformed lines were skipped");
+    notes.extend(skipped.examples.first().map(|e| format!("first malformed line: {e}")));
+    if reading.malformed > 0 {
+        notes.push(format!("{} malformed events were skipped", reading.malformed));
+        let first = reading.malformed_examples.first();
+        notes
+            .extend(first.map(|m| format!("first malformed event: {}", m.explain(open.symbols()))));
+    }
+    notes.extend(skipped.cut_off.clone());
+    if let Some((atomic, dropped)) = open.selected_labels() {
+        notes.push(format!("{atomic} labels count as atomic, {dropped} do not"));
+    }
+    for pattern in open.unmatched_patterns() {
+        notes.push(format!("the pattern `{pattern}` matches no method"));
+    }
+    notes
+}
+
+/// Whether something of the trace is missing.
+pub fn is_incomplete(open: &Open, reading: &Reading) -> bool {
+    let skipped = open.skipped();
+    skipped.lost_events > 0
+        || skipped.malformed > 0
+        || reading.malformed > 0
+        || skipped.cut_off.is_some()
+}

@@ -1,0 +1,123 @@
+//! What each property's analysis found, as verdict and findings.
+
+use paceline_analysis::atomizer::Atomizer;
+use paceline_analysis::conflict_freedom::ConflictFreedom;
+use paceline_analysis::explain::{BlockRef, EventRef};
+use paceline_analysis::finding::{Blame, Finding, Rule, Story};
+use paceline_analysis::occurrence::{Block, Occurrence, Target};
+use paceline_analysis::race::RaceDetector;
+use paceline_report::{compose, model};
+use paceline_trace::{Event, LockId, Op, Symbols};
+
+/// An event that an analysis kept the essence of.
+fn event(at: Occurrence, target: Target) -> EventRef {
+    let id = match target {
+        Target::Var(x) => x.0,
+        Target::Lock(l) => l.0,
+        Target::Semaphore(s) => s.0,
+    };
+    let op = Op::new(at.kind, id);
+    EventRef { number: at.event, event: Event { thread: at.thread, op, site: at.site } }
+}
+
+fn finding(rule: Rule, block: Option<Block>, events: Vec<EventRef>, count: u64) -> Finding {
+    let blame = block.map(|b| Blame { label: b.label, site: b.site });
+    Finding { rule, blame, story: Story::Events(events), count }
+}
+
+/// Races.
+pub fn race(
+    detector: &RaceDetector,
+    symbols: &Symbols,
+    findings: &mut Vec<model::Finding>,
+) -> model::Race {
+    let races = detector.races();
+    for race in races {
+        let target = Target::Var(race.var);
+        let events = vec![event(race.first, target), event(race.second, target)];
+        findings.push(compose::finding(&finding(Rule::Race, None, events, 1), symbols));
+    }
+    let mut variables: Vec<String> =
+        races.iter().map(|r| compose::name(symbols.vars.name(r.var.0))).collect();
+    variables.sort_unstable();
+    model::Race { holds: races.is_empty(), variables }
+}
+
+/// Determinism: conflicts inside blocks.
+pub fn determinism(
+    analysis: &ConflictFreedom,
+    symbols: &Symbols,
+    findings: &mut Vec<model::Finding>,
+) -> model::Determinism {
+    let conflicts = analysis.conflicts();
+    for conflict in conflicts {
+        let events =
+            vec![event(conflict.first, conflict.target), event(conflict.second, conflict.target)];
+        for &block in &conflict.blocks {
+            let rule = Rule::ConflictFreedom;
+            let found = finding(rule, Some(block), events.clone(), 1);
+            findings.push(compose::finding(&found, symbols));
+        }
+    }
+    let first = conflicts.iter().min_by_key(|c| c.second.event);
+    model::Determinism {
+        holds: conflicts.is_empty(),
+        conflict_free: conflicts.is_empty(),
+        externally_serializable: true,
+        first_conflict: first.map(|c| (c.first.event, c.second.event)),
+        first_event: None,
+    }
+}
+
+/// Eraser and Atomizer: warnings, and which of them this run confirms.
+pub fn reduction(
+    atomizer: &mut Atomizer,
+    races: Option<&RaceDetector>,
+    refuted: &[BlockRef],
+    symbols: &Symbols,
+    findings: &mut Vec<model::Finding>,
+) -> model::Reduction {
+    let name = |b: &BlockRef| {
+        let BlockRef { thread, label, site, begin_event: begin } = *b;
+        Block { begin, thread, label, site }.name()
+    };
+    atomizer.confirm(refuted.iter().map(name));
+    if let Some(races) = races {
+        atomizer.eraser_mut().confirm(|var| races.is_racy(var));
+    }
+    let mut warnings = Vec::new();
+    for w in atomizer.warnings() {
+        let at = EventRef {
+            number: w.breaker.event,
+            event: Event { thread: w.breaker.thread, op: w.op, site: w.breaker.site },
+        };
+        let found = finding(Rule::Reduction, Some(w.block), vec![at], w.count);
+        warnings.push((found, w.confirmed, w.held.clone()));
+    }
+    for w in atomizer.eraser().warnings() {
+        let at = event(w.access, Target::Var(w.var));
+        let found = finding(Rule::Lockset, w.block, vec![at], w.count);
+        warnings.push((found, w.confirmed, w.held.clone()));
+    }
+    for (found, confirmed, held) in &warnings {
+        let remark = remark(*confirmed, held, symbols);
+        let warning = compose::finding(found, symbols);
+        findings.push(model::Finding { remark: Some(remark), ..warning });
+    }
+    model::Reduction {
+        holds: warnings.is_empty(),
+        warnings: warnings.len() as u64,
+        confirmed: warnings.iter().filter(|w| w.1).count() as u64,
+    }
+}
+
+fn remark(confirmed: bool, held: &[LockId], symbols: &Symbols) -> String {
+    let locks: Vec<String> = held.iter().map(|l| compose::name(symbols.locks.name(l.0))).collect();
+    let held = if locks.is_empty() { "no lock".to_owned() } else { locks.join(", ") };
+    let how = if confirmed {
+        "confirmed by a violation or race in this run"
+    } else {
+        "may be a false alarm: it follows from a pattern, not from what was observed"
+    };
+    format!("{held} held; {how}")
+}

@@ -1,0 +1,401 @@
+//! The reader: one block in memory, decoded a batch at a time.
+
+use std::hint::select_unpredictable;
+use std::io::{self, Read};
+
+use super::names::{take_names, take_number};
+use super::predict::{LOOK, Limits, Memory, SHAPES, WIDE, WIDE_TAG, unzigzag};
+use super::{
+    BLOCK, BLOCK_HEADER_LEN, BlockHeader, FOOTER_LEN, Footer, HEADER_LEN, INDEX, INDEX_ENTRY_LEN,
+    IndexEntry, checksum, decode_header,
+};
+use crate::error::{Error, Place};
+use crate::event::{Event, EventNo, Op};
+use crate::ids::{Site, ThreadId};
+use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
+use crate::symbols::Symbols;
+
+/// Reads `pace`.
+pub struct PaceReader {
+    input: Box<dyn Read + Send>,
+    blocks: Blocks,
+    /// What was wrong with the header: said when the first event is asked for.
+    refusal: Option<Error>,
+    symbols: Symbols,
+    skipped: Skipped,
+    block: Block,
+    /// The number of the next event.
+    next: EventNo,
+    /// How many bytes have been read; where the next block starts.
+    offset: u64,
+    ended: bool,
+    /// The checksum that the index must have, if all blocks before it were seen.
+    index_sum: Option<IndexSum>,
+}
+
+/// What the index must be, without keeping it.
+#[derive(Clone, Default)]
+struct IndexSum {
+    entries: u32,
+    sum: crc32fast::Hasher,
+}
+
+impl IndexSum {
+    fn add(&mut self, entry: &IndexEntry) {
+        self.entries = self.entries.wrapping_add(1);
+        self.sum.update(&entry.encode());
+    }
+}
+
+/// The rest of the current block.
+struct Block {
+    /// Its events, with [`LOOK`] bytes after them so that a look never goes beyond.
+    bytes: Vec<u8>,
+    at: usize,
+    left: u32,
+    limits: Limits,
+    memory: Box<Memory>,
+}
+
+const FILLER: Event = Event { thread: ThreadId(0), op: Op::Yield, site: Site::UNKNOWN };
+
+impl PaceReader {
+    /// Reads from `input`, which need not be buffered.
+    pub fn new(mut input: Box<dyn Read + Send>) -> PaceReader {
+        let opened = read_header(&mut input);
+        let mut reader = PaceReader::at_block(input, Blocks::Declared, HEADER_LEN as u64, 1);
+        reader.index_sum = Some(IndexSum::default());
+        match opened {
+            Ok(blocks) => reader.blocks = blocks,
+            Err(error) => reader.refusal = Some(error),
+        }
+        reader
+    }
+
+    /// Reads from `input`, whose next byte is the start of a block.
+    pub(super) fn at_block(
+        input: Box<dyn Read + Send>,
+        blocks: Blocks,
+        offset: u64,
+        next: EventNo,
+    ) -> PaceReader {
+        let symbols = Symbols::default();
+        let limits = Limits::new(&symbols);
+        let block = Block { bytes: Vec::new(), at: 0, left: 0, limits, memory: Memory::new() };
+        PaceReader {
+            input,
+            blocks,
+            refusal: None,
+            symbols,
+            skipped: Skipped::default(),
+            block,
+            next,
+            offset,
+            ended: false,
+            index_sum: None,
+        }
+    }
+
+    /// What `begin` and `end` stand for in this trace.
+    pub fn blocks(&self) -> Blocks {
+        self.blocks
+    }
+
+    pub(super) fn set_symbols(&mut self, symbols: Symbols) {
+        self.symbols = symbols;
+    }
+
+    /// Reads blocks until there is an event or the end.
+    fn advance(&mut self) -> Result<(), Error> {
+        while self.block.left == 0 && !self.ended {
+            let mut marker = [0; 4];
+            match read_up_to(&mut self.input, &mut marker)? {
+                4 if marker == BLOCK => self.read_block()?,
+                4 if marker == INDEX => self.read_end()?,
+                4 => return Err(self.damaged("neither a block nor the index starts here")),
+                0 => self.cut_off("the file has no end mark"),
+                _ => self.cut_off("the file ends in the first bytes of a block"),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_block(&mut self) -> Result<(), Error> {
+        let mut bytes = [0; BLOCK_HEADER_LEN];
+        bytes[..4].copy_from_slice(&BLOCK);
+        if read_up_to(&mut self.input, &mut bytes[4..])? < BLOCK_HEADER_LEN - 4 {
+            self.cut_off("the file ends in the header of a block");
+            return Ok(());
+        }
+        let header = BlockHeader::decode(&bytes);
+        let header = header.ok_or_else(|| self.damaged("a damaged block header"))?;
+        if header.first != self.next || header.next().is_none() {
+            return Err(self.damaged(format!("the block claims to start at {}", header.first)));
+        }
+        let mut names = Vec::new();
+        let whole = read_part(&mut self.input, header.names_len, &mut names)?
+            && read_part(&mut self.input, header.events_len, &mut self.block.bytes)?;
+        if !whole {
+            self.cut_off_in(&header);
+            return Ok(());
+        }
+        self.start_block(&header, &names)
+    }
+
+    fn start_block(&mut self, header: &BlockHeader, names: &[u8]) -> Result<(), Error> {
+        if checksum(names) != header.names_sum || checksum(&self.block.bytes) != header.events_sum {
+            return Err(self.damaged("a damaged block: its checksum does not match"));
+        }
+        take_names(names, &mut self.symbols)
+            .ok_or_else(|| self.damaged("a block with a wrong list of names"))?;
+        self.block.bytes.extend_from_slice(&[0; LOOK]);
+        self.block.at = 0;
+        self.block.left = header.events;
+        self.block.limits = Limits::new(&self.symbols);
+        self.block.memory.clear();
+        if let Some(index) = &mut self.index_sum {
+            index.add(&IndexEntry::new(self.offset, header));
+        }
+        self.offset += BLOCK_HEADER_LEN as u64 + header.body_len();
+        Ok(())
+    }
+
+    /// Reads the index and the footer: proof that nothing is missing.
+    fn read_end(&mut self) -> Result<(), Error> {
+        self.ended = true;
+        let Some((entries, sum)) = self.read_index()? else {
+            self.cut_off("all events are there, but the file ends in its index");
+            return Ok(());
+        };
+        let mut bytes = [0; FOOTER_LEN];
+        if read_up_to(&mut self.input, &mut bytes)? < FOOTER_LEN {
+            self.cut_off("all events are there, but the file ends in its footer");
+            return Ok(());
+        }
+        let footer = Footer { index_offset: self.offset, events: self.next - 1 };
+        let expected = self.index_sum.take();
+        let index_is_right =
+            expected.is_none_or(|e| (e.entries, e.sum.finalize()) == (entries, sum));
+        if Footer::decode(&bytes) != Some(footer) || !index_is_right {
+            return Err(self.damaged("the footer or the index does not match the blocks"));
+        }
+        if read_up_to(&mut self.input, &mut [0])? > 0 {
+            return Err(self.damaged("something follows the end of the trace"));
+        }
+        Ok(())
+    }
+
+    /// The number of entries of the index and their checksum; `None` if it is cut off.
+    fn read_index(&mut self) -> Result<Option<(u32, u32)>, Error> {
+        let mut count = [0; 4];
+        let mut whole = crc32fast::Hasher::new();
+        let mut entries = crc32fast::Hasher::new();
+        if read_up_to(&mut self.input, &mut count)? < 4 {
+            return Ok(None);
+        }
+        whole.update(&INDEX);
+        whole.update(&count);
+        let count = u32::from_le_bytes(count);
+        for _ in 0..count {
+            let mut entry = [0; INDEX_ENTRY_LEN];
+            if read_up_to(&mut self.input, &mut entry)? < INDEX_ENTRY_LEN {
+                return Ok(None);
+            }
+            whole.update(&entry);
+            entries.update(&entry);
+        }
+        let mut sum = [0; 4];
+        if read_up_to(&mut self.input, &mut sum)? < 4 {
+            return Ok(None);
+        }
+        if whole.finalize().to_le_bytes() != sum {
+            return Err(self.damaged("a damaged index: its checksum does not match"));
+        }
+        Ok(Some((count, entries.finalize())))
+    }
+
+    fn cut_off(&mut self, what: &str) {
+        self.ended = true;
+        let read = self.next - 1;
+        self.skipped.cut_off = Some(format!(
+            "{what}: it was cut off, or is still being written; {read} events could be read"
+        ));
+    }
+
+    fn cut_off_in(&mut self, header: &BlockHeader) {
+        let (events, last) = (header.events, header.first + u64::from(header.events));
+        self.cut_off(&format!(
+            "the file ends in the block of events {} to {}, so at least {events} events are lost",
+            header.first,
+            last - 1,
+        ));
+    }
+
+    fn damaged(&self, message: impl Into<String>) -> Error {
+        Error::damaged(Place { line: None, event: Some(self.next) }, message)
+    }
+}
+
+impl Source for PaceReader {
+    fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
+        batch.lines = Lines::None;
+        if let Err(error) = self.refusal.take().map_or(Ok(()), Err).and_then(|()| self.advance()) {
+            batch.events.clear();
+            return Err(error);
+        }
+        let wanted = BATCH.min(self.block.left as usize);
+        batch.counts = self.symbols.counts();
+        // Batches come back with their old events: only the first ones are filled for nothing.
+        batch.events.resize(wanted, FILLER);
+        let read = self.block.decode(&mut batch.events);
+        batch.events.truncate(read);
+        self.next += read as u64;
+        let left_over = wanted > 0 && self.block.left == 0 && !self.block.is_used_up();
+        if read < wanted || left_over {
+            return Err(self.damaged("the checksum is right but this is no event of the format"));
+        }
+        Ok(())
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+}
+
+impl Block {
+    fn is_used_up(&self) -> bool {
+        self.at + LOOK == self.bytes.len()
+    }
+
+    /// Fills `events`; returns how many before the first one that is not allowed.
+    #[inline(never)]
+    fn decode(&mut self, events: &mut [Event]) -> usize {
+        let mut good = events.len();
+        let mut cursor = Cursor { bytes: &self.bytes, at: self.at };
+        let memory = &mut *self.memory;
+        for (i, slot) in events.iter_mut().enumerate() {
+            if cursor.take_event(&self.limits, memory, slot).is_none() {
+                good = i;
+                break;
+            }
+        }
+        self.at = cursor.at;
+        self.left -= good as u32;
+        good
+    }
+}
+
+/// A place in the events of a block.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    /// Takes the next event; `None` if it is none. Nothing here branches on what the event is,
+    /// except for the rare wide ones: guesses that fail half of the time would cost more than
+    /// all the rest. For the same reason the event is written in place, field by field.
+    #[inline(always)]
+    fn take_event(&mut self, limits: &Limits, memory: &mut Memory, slot: &mut Event) -> Option<()> {
+        let look: &[u8; LOOK] = self.bytes.get(self.at..)?.first_chunk()?;
+        let [tag, fields @ ..] = *look;
+        let shape = &SHAPES[usize::from(tag)];
+        let fields = u64::from_le_bytes(fields);
+        let kind = shape.kind | (fields as u8 & shape.kind_mask);
+        if kind >= 32 {
+            return self.take_wide(limits, memory, slot);
+        }
+        let named = (fields >> shape.thread_shift) as u32 & u32::from(shape.thread_mask);
+        let thread = select_unpredictable(shape.thread_mask == 0, memory.thread, named);
+        let (last, foretold) = memory.sites(thread, kind);
+        let base = select_unpredictable(shape.site_mask == 0, foretold, last);
+        let codes = Codes {
+            kind,
+            thread,
+            site: base
+                .wrapping_add(unzigzag((fields >> shape.site_shift) as u32 & shape.site_mask)),
+            last_site: last,
+            operand_diff: (fields >> shape.operand_shift) as u32 & shape.operand_mask,
+        };
+        self.at += usize::from(shape.len);
+        codes.learn(limits, memory, slot)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_wide(&mut self, limits: &Limits, memory: &mut Memory, slot: &mut Event) -> Option<()> {
+        let before = &self.bytes[self.at..self.bytes.len() - LOOK];
+        let [WIDE_TAG, kind, rest @ ..] = before else {
+            return None;
+        };
+        let mut rest = rest;
+        let kind = kind ^ WIDE;
+        let thread = take_number(&mut rest)?;
+        let operand_diff = take_number(&mut rest)?;
+        let (last_site, _) = memory.sites(thread, kind);
+        let site = last_site.wrapping_add(unzigzag(take_number(&mut rest)?));
+        self.at += before.len() - rest.len();
+        let codes = Codes { kind, thread, site, last_site, operand_diff };
+        if kind < 32 { codes.learn(limits, memory, slot) } else { None }
+    }
+}
+
+/// An event as it is written.
+struct Codes {
+    kind: u8,
+    thread: u32,
+    site: u32,
+    last_site: u32,
+    operand_diff: u32,
+}
+
+impl Codes {
+    /// Makes the event and remembers it; `None` if it has an id without a name.
+    #[inline(always)]
+    fn learn(&self, limits: &Limits, memory: &mut Memory, slot: &mut Event) -> Option<()> {
+        memory.learn_site(self.thread, self.last_site, self.kind, self.site);
+        let known = memory.operand(self.site, self.kind);
+        let operand = known.wrapping_add(unzigzag(self.operand_diff));
+        *known = operand;
+        let (op, op_is_good) = limits.operation(self.kind, operand);
+        let (site, site_is_good) = limits.site(self.site);
+        *slot = Event { thread: ThreadId(self.thread), op, site };
+        (op_is_good & site_is_good & limits.thread(self.thread)).then_some(())
+    }
+}
+
+/// The header of the file.
+pub(super) fn read_header(input: &mut impl Read) -> Result<Blocks, Error> {
+    let mut bytes = [0; HEADER_LEN];
+    let refuse = |message: String| Error::damaged(Place::default(), message);
+    if read_up_to(input, &mut bytes)? < HEADER_LEN {
+        return Err(refuse("this is not a pace file: it is shorter than a header".into()));
+    }
+    decode_header(&bytes).map_err(refuse)
+}
+
+/// Fills `buffer` as far as the input goes.
+pub(super) fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Reads a part of `len` bytes; false if the input ends before. Memory grows with what is really
+/// there, not with what is claimed.
+pub(super) fn read_part(input: &mut impl Read, len: u32, part: &mut Vec<u8>) -> io::Result<bool> {
+    part.clear();
+    input.take(u64::from(len)).read_to_end(part)?;
+    Ok(part.len() == len as usize)
+}

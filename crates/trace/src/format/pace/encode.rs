@@ -1,0 +1,188 @@
+//! The writer: events go into the block at once, names when the block ends.
+
+use std::io::{self, Write};
+
+use super::names::{Written, invalid, put_number};
+use super::predict::{
+    Limits, Memory, OTHER_KIND, WIDE, WIDE_TAG, kind_code, operand_code, site_code, tag, zigzag,
+};
+use super::{
+    BLOCK_EVENTS, BlockHeader, Footer, HEADER_LEN, INDEX, IndexEntry, checksum, encode_header,
+};
+use crate::event::{Event, EventNo};
+use crate::format::Writer;
+use crate::source::{Batch, Blocks};
+use crate::symbols::Symbols;
+
+/// Writes `pace`. A crash of the process loses the events since the last whole block and no more;
+/// call [`PaceWriter::end_block`] to lose fewer.
+pub struct PaceWriter<W> {
+    output: W,
+    /// How many bytes have been written.
+    offset: u64,
+    /// The number of the next event.
+    next: EventNo,
+    written: Written,
+    memory: Box<Memory>,
+    /// The events of the block.
+    events: Vec<u8>,
+    event_count: u32,
+    /// Scratch for the names of a block.
+    names: Vec<u8>,
+    index: Vec<IndexEntry>,
+}
+
+impl<W: Write> PaceWriter<W> {
+    /// Starts a file. `output` need not be buffered: it gets whole blocks.
+    pub fn new(mut output: W, blocks: Blocks) -> io::Result<PaceWriter<W>> {
+        output.write_all(&encode_header(blocks))?;
+        output.flush()?;
+        Ok(PaceWriter {
+            output,
+            offset: HEADER_LEN as u64,
+            next: 1,
+            written: Written::default(),
+            memory: Memory::new(),
+            events: Vec::new(),
+            event_count: 0,
+            names: Vec::new(),
+            index: Vec::new(),
+        })
+    }
+
+    /// Ends the block early, so that everything written so far can be read.
+    pub fn end_block(&mut self, symbols: &Symbols) -> io::Result<()> {
+        while self.written.put(symbols, &mut self.names)? {
+            self.put_block(&[], 0)?;
+        }
+        let events = std::mem::take(&mut self.events);
+        if self.event_count > 0 || !self.names.is_empty() {
+            self.put_block(&events, self.event_count)?;
+        }
+        self.events = events;
+        self.events.clear();
+        self.event_count = 0;
+        self.memory.clear();
+        self.output.flush()
+    }
+
+    /// Writes a block of the collected names and these events.
+    fn put_block(&mut self, events: &[u8], event_count: u32) -> io::Result<()> {
+        let header = BlockHeader {
+            events: event_count,
+            first: self.next,
+            names_len: self.names.len() as u32,
+            events_len: events.len() as u32,
+            names_sum: checksum(&self.names),
+            events_sum: checksum(events),
+        };
+        self.index.push(IndexEntry::new(self.offset, &header));
+        let bytes = header.encode();
+        self.output.write_all(&bytes)?;
+        self.output.write_all(&self.names)?;
+        self.output.write_all(events)?;
+        self.offset += bytes.len() as u64 + header.body_len();
+        self.next += u64::from(event_count);
+        Ok(())
+    }
+
+    fn put_index(&mut self) -> io::Result<()> {
+        let count = u32::try_from(self.index.len()).map_err(|_| invalid("too many blocks"))?;
+        let mut bytes = INDEX.to_vec();
+        bytes.extend_from_slice(&count.to_le_bytes());
+        bytes.extend(self.index.iter().flat_map(IndexEntry::encode));
+        let sum = checksum(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        let footer = Footer { index_offset: self.offset, events: self.next - 1 };
+        bytes.extend_from_slice(&footer.encode());
+        self.output.write_all(&bytes)
+    }
+}
+
+impl<W: Write> Writer for PaceWriter<W> {
+    fn write(&mut self, batch: &Batch, symbols: &Symbols) -> io::Result<()> {
+        let limits = Limits::new(symbols);
+        for event in &batch.events {
+            if !put_event(event, &limits, &mut self.memory, &mut self.events) {
+                let number = self.next + u64::from(self.event_count);
+                return Err(invalid(format!("event {number} has an id without a name")));
+            }
+            self.event_count += 1;
+            if self.event_count == BLOCK_EVENTS {
+                self.end_block(symbols)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, symbols: &Symbols) -> io::Result<()> {
+        self.end_block(symbols)?;
+        self.put_index()?;
+        self.output.flush()
+    }
+}
+
+/// Appends an event; false if it has an id without a name.
+#[inline]
+fn put_event(event: &Event, limits: &Limits, memory: &mut Memory, out: &mut Vec<u8>) -> bool {
+    let kind = kind_code(event.op.kind());
+    let thread = event.thread.0;
+    let operand = operand_code(event.op);
+    let site = site_code(event.site);
+    if !(limits.thread(thread) & limits.operation(kind, operand).1 & limits.site(site).1) {
+        return false;
+    }
+
+    let switch = thread != memory.thread;
+    let (last, foretold) = memory.sites(thread, kind);
+    memory.learn_site(thread, last, kind, site);
+    let site_diff = zigzag(site.wrapping_sub(last));
+    let site_len = if site == foretold { 0 } else { byte_len(site_diff).max(1) };
+    let known = std::mem::replace(memory.operand(site, kind), operand);
+    let operand_diff = zigzag(operand.wrapping_sub(known));
+    let operand_len = byte_len(operand_diff);
+
+    if site_len > 3 || operand_len > 3 || (switch && thread > 0xff) {
+        put_wide(kind, [thread, operand_diff, site_diff], out);
+        return true;
+    }
+    let direct = kind < OTHER_KIND;
+    let tag = tag(switch, operand_len, site_len, kind.min(OTHER_KIND));
+    // All fields at once, the unused ones cut off behind.
+    let mut fields = Packed { bytes: u128::from(tag), len: 1 };
+    fields.push(u32::from(kind), u8::from(!direct));
+    fields.push(thread, u8::from(switch));
+    fields.push(operand_diff, operand_len);
+    fields.push(site_diff, site_len);
+    out.extend_from_slice(&fields.bytes.to_le_bytes()[..usize::from(fields.len)]);
+    true
+}
+
+struct Packed {
+    bytes: u128,
+    len: u8,
+}
+
+impl Packed {
+    /// The value must fit into `len` bytes, or `len` be 0.
+    #[inline(always)]
+    fn push(&mut self, value: u32, len: u8) {
+        let kept = u128::from(value) & ((1 << (8 * len)) - 1);
+        self.bytes |= kept << (8 * self.len);
+        self.len += len;
+    }
+}
+
+#[inline(always)]
+fn byte_len(value: u32) -> u8 {
+    ((39 - value.leading_zeros()) / 8) as u8
+}
+
+#[cold]
+fn put_wide(kind: u8, fields: [u32; 3], out: &mut Vec<u8>) {
+    out.push(WIDE_TAG);
+    out.push(WIDE | kind);
+    for field in fields {
+        put_number(out, field);
+    }
+}

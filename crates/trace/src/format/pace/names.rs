@@ -1,0 +1,169 @@
+//! The names and sites that a block brings.
+//!
+//! Seven lists of names (threads, variables, locks, semaphores, barriers, labels, texts) and one
+//! of sites, each with its count. Their ids are not written: they go on where the block before
+//! stopped.
+
+use std::io;
+
+use crate::ids::TextId;
+use crate::symbols::{Interner, SiteInfo, Symbols};
+
+/// How many lists of names there are.
+const LISTS: usize = 7;
+
+/// A block takes no further names when it has this many bytes of them; more go into blocks of
+/// their own. It bounds what a reader keeps in memory besides the names themselves.
+const ENOUGH: usize = 1 << 20;
+
+fn lists(symbols: &Symbols) -> [&Interner; LISTS] {
+    let Symbols { threads, vars, locks, semaphores, barriers, labels, texts, .. } = symbols;
+    [threads, vars, locks, semaphores, barriers, labels, texts]
+}
+
+fn list_mut(symbols: &mut Symbols, list: usize) -> &mut Interner {
+    let Symbols { threads, vars, locks, semaphores, barriers, labels, texts, .. } = symbols;
+    [threads, vars, locks, semaphores, barriers, labels, texts][list]
+}
+
+/// Appends a number, seven bits a byte, lowest first; a set high bit says that more follow.
+pub(super) fn put_number(out: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Takes a number off the front. `None` if it is cut off or does not fit.
+pub(super) fn take_number(bytes: &mut &[u8]) -> Option<u32> {
+    let mut number = 0u64;
+    for shift in [0, 7, 14, 21, 28] {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return u32::try_from(number).ok();
+        }
+    }
+    None
+}
+
+/// What the caller gave the writer cannot be written.
+pub(super) fn invalid(message: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message.into())
+}
+
+/// How many names and sites have been written.
+#[derive(Default)]
+pub(super) struct Written {
+    names: [usize; LISTS],
+    sites: usize,
+    /// Scratch for one list: its count stands before it but is known after it.
+    list: Vec<u8>,
+}
+
+impl Written {
+    /// Puts names that have not been written yet into `out`, up to [`ENOUGH`]; nothing if there
+    /// are none. Returns whether there are more.
+    pub(super) fn put(&mut self, symbols: &Symbols, out: &mut Vec<u8>) -> io::Result<bool> {
+        out.clear();
+        if self.is_complete(symbols) {
+            return Ok(false);
+        }
+        let before = (self.names, self.sites);
+        for (list, names) in lists(symbols).into_iter().enumerate() {
+            self.put_list(list, names, out)?;
+        }
+        self.put_sites(symbols, out);
+        if before == (self.names, self.sites) {
+            return Err(invalid("a site has a file or method that is no text of the trace"));
+        }
+        Ok(!self.is_complete(symbols))
+    }
+
+    fn is_complete(&self, symbols: &Symbols) -> bool {
+        self.sites == symbols.sites().len()
+            && self.names.iter().zip(lists(symbols)).all(|(&n, names)| n == names.len())
+    }
+
+    fn put_list(&mut self, list: usize, names: &Interner, out: &mut Vec<u8>) -> io::Result<()> {
+        self.list.clear();
+        let first = self.names[list];
+        let mut next = first;
+        while next < names.len() && out.len() + self.list.len() < ENOUGH {
+            let name = names.name(next as u32);
+            let len = u32::try_from(name.len()).ok().filter(|&n| n <= u32::MAX / 2);
+            put_number(&mut self.list, len.ok_or_else(|| invalid("a name longer than 2 GB"))?);
+            self.list.extend_from_slice(name);
+            next += 1;
+        }
+        self.names[list] = next;
+        put_number(out, (next - first) as u32);
+        out.extend_from_slice(&self.list);
+        Ok(())
+    }
+
+    /// Sites come last: all texts must have been written before them.
+    fn put_sites(&mut self, symbols: &Symbols, out: &mut Vec<u8>) {
+        self.list.clear();
+        let first = self.sites;
+        let texts = self.names[LISTS - 1];
+        for site in &symbols.sites()[first..] {
+            let known = site.file.index() < texts && site.method.index() < texts;
+            if !known || out.len() + self.list.len() >= ENOUGH {
+                break;
+            }
+            for number in [site.file.0, site.method.0, site.line, site.column] {
+                put_number(&mut self.list, number);
+            }
+            self.sites += 1;
+        }
+        put_number(out, (self.sites - first) as u32);
+        out.extend_from_slice(&self.list);
+    }
+}
+
+/// Adds the names of a block to `symbols`. `None` if they are not what a writer makes.
+pub(super) fn take_names(mut bytes: &[u8], symbols: &mut Symbols) -> Option<()> {
+    if bytes.is_empty() {
+        return Some(());
+    }
+    for list in 0..LISTS {
+        take_list(&mut bytes, list_mut(symbols, list))?;
+    }
+    for _ in 0..take_number(&mut bytes)? {
+        take_site(&mut bytes, symbols)?;
+    }
+    bytes.is_empty().then_some(())
+}
+
+fn take_list(bytes: &mut &[u8], names: &mut Interner) -> Option<()> {
+    for _ in 0..take_number(bytes)? {
+        let len = take_number(bytes)? as usize;
+        let (name, rest) = bytes.split_at_checked(len)?;
+        *bytes = rest;
+        let expected = names.len();
+        // A name that is there already would shift all ids after it.
+        if expected >= MOST_NAMES || names.intern(name) as usize != expected {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Fewer than an [`Interner`] or a site table can hold.
+const MOST_NAMES: usize = (1 << 31) - 2;
+
+fn take_site(bytes: &mut &[u8], symbols: &mut Symbols) -> Option<()> {
+    let mut number = || take_number(bytes);
+    let (file, method) = (TextId(number()?), TextId(number()?));
+    let info = SiteInfo { file, method, line: number()?, column: number()? };
+    let expected = symbols.sites().len();
+    let known = file.index() < symbols.texts.len() && method.index() < symbols.texts.len();
+    let new = known && expected < MOST_NAMES && {
+        symbols.site(info);
+        symbols.sites().len() == expected + 1
+    };
+    new.then_some(())
+}

@@ -1,0 +1,349 @@
+//! What writer and reader both expect of the next event, and the codes they write it in.
+//!
+//! Programs repeat themselves: after the same source location comes the same next one, and the
+//! same location touches the same variable or its neighbour. An event is written as its
+//! difference from that expectation, which is most often nothing at all.
+//!
+//! Everything here is made for a reader without branches: one tag byte selects a [`Shape`] from a
+//! table, one eight-byte load brings all fields, and a right guess takes the same path as a wrong
+//! one, with a difference of zero. The tables are small, of fixed size and indexed by low bits,
+//! so they stay in the first-level cache and need no bounds checks.
+
+use crate::event::{Kind, Op};
+use crate::ids::{BarrierId, LabelId, LockId, SemaphoreId, Site, ThreadId, VarId};
+use crate::symbols::Symbols;
+
+/// The kinds in the order of their codes. The first seven have room in a tag; all others take a
+/// byte of their own. The order is part of the format: new kinds go to the end.
+pub(super) const KINDS: [Kind; 21] = [
+    Kind::Read,
+    Kind::Write,
+    Kind::Begin,
+    Kind::End,
+    Kind::Acquire,
+    Kind::Release,
+    Kind::AtomicRead,
+    Kind::AtomicWrite,
+    Kind::AtomicUpdate,
+    Kind::Yield,
+    Kind::Fork,
+    Kind::Join,
+    Kind::PreWait,
+    Kind::PostWait,
+    Kind::Notify,
+    Kind::AcquireShared,
+    Kind::ReleaseShared,
+    Kind::Post,
+    Kind::Take,
+    Kind::BarrierEnter,
+    Kind::BarrierExit,
+];
+
+/// The kind field of a tag that says: the code is in the next byte.
+pub(super) const OTHER_KIND: u8 = 7;
+/// In that byte: the fields are variable-length numbers, because some do not fit a shape.
+pub(super) const WIDE: u8 = 0x80;
+/// The tag of such an event.
+pub(super) const WIDE_TAG: u8 = tag(false, 0, 0, OTHER_KIND);
+/// The longest event: tag, kind and three numbers of five bytes.
+pub(super) const LONGEST_EVENT: usize = 17;
+/// The most bytes that one look at an event takes: the tag and the eight bytes after it.
+pub(super) const LOOK: usize = 9;
+
+const KIND_CODES: [u8; Kind::ALL.len()] = {
+    let mut codes = [0; Kind::ALL.len()];
+    let mut code = 0;
+    while code < KINDS.len() {
+        codes[KINDS[code] as usize] = code as u8;
+        code += 1;
+    }
+    codes
+};
+
+/// The code of a kind.
+#[inline(always)]
+pub(super) fn kind_code(kind: Kind) -> u8 {
+    KIND_CODES[kind as usize]
+}
+
+/// The operand as it is written. Labels are shifted by one, so that a bare block, which is what
+/// many traces have only, is 0; a yield has no operand and is 0, too.
+#[inline(always)]
+pub(super) fn operand_code(op: Op) -> u32 {
+    match op {
+        Op::Read(VarId(id))
+        | Op::Write(VarId(id))
+        | Op::AtomicRead(VarId(id))
+        | Op::AtomicWrite(VarId(id))
+        | Op::AtomicUpdate(VarId(id))
+        | Op::Acquire(LockId(id))
+        | Op::Release(LockId(id))
+        | Op::AcquireShared(LockId(id))
+        | Op::ReleaseShared(LockId(id))
+        | Op::PreWait(LockId(id))
+        | Op::PostWait(LockId(id))
+        | Op::Notify(LockId(id))
+        | Op::Fork(ThreadId(id))
+        | Op::Join(ThreadId(id))
+        | Op::Post(SemaphoreId(id))
+        | Op::Take(SemaphoreId(id))
+        | Op::BarrierEnter(BarrierId(id))
+        | Op::BarrierExit(BarrierId(id)) => id,
+        Op::Begin(LabelId(id)) | Op::End(LabelId(id)) => id.wrapping_add(1),
+        Op::Yield => 0,
+    }
+}
+
+/// The operation of this kind on the id `id`. All arms do the same to the bits, so the compiler
+/// makes a move of it.
+#[inline(always)]
+fn operation(kind: Kind, id: u32) -> Op {
+    match kind {
+        Kind::Read => Op::Read(VarId(id)),
+        Kind::Write => Op::Write(VarId(id)),
+        Kind::Acquire => Op::Acquire(LockId(id)),
+        Kind::Release => Op::Release(LockId(id)),
+        Kind::AcquireShared => Op::AcquireShared(LockId(id)),
+        Kind::ReleaseShared => Op::ReleaseShared(LockId(id)),
+        Kind::Fork => Op::Fork(ThreadId(id)),
+        Kind::Join => Op::Join(ThreadId(id)),
+        Kind::Begin => Op::Begin(LabelId(id)),
+        Kind::End => Op::End(LabelId(id)),
+        Kind::Yield => Op::Yield,
+        Kind::PreWait => Op::PreWait(LockId(id)),
+        Kind::PostWait => Op::PostWait(LockId(id)),
+        Kind::Notify => Op::Notify(LockId(id)),
+        Kind::AtomicRead => Op::AtomicRead(VarId(id)),
+        Kind::AtomicWrite => Op::AtomicWrite(VarId(id)),
+        Kind::AtomicUpdate => Op::AtomicUpdate(VarId(id)),
+        Kind::Post => Op::Post(SemaphoreId(id)),
+        Kind::Take => Op::Take(SemaphoreId(id)),
+        Kind::BarrierEnter => Op::BarrierEnter(BarrierId(id)),
+        Kind::BarrierExit => Op::BarrierExit(BarrierId(id)),
+    }
+}
+
+const LOW_31: u32 = 0x7fff_ffff;
+
+/// A site as it is written, so that the three kinds of sites are neighbours: unknown is 0, the
+/// number n is n + 1, entry i is -(i + 2).
+#[inline(always)]
+pub(super) fn site_code(site: Site) -> u32 {
+    flip_negative(site.to_bits().wrapping_add(1))
+}
+
+#[inline(always)]
+fn site_of(code: u32) -> Site {
+    Site::from_bits(flip_negative(code).wrapping_sub(1))
+}
+
+#[inline(always)]
+fn flip_negative(bits: u32) -> u32 {
+    bits ^ (((bits as i32) >> 31) as u32 & LOW_31)
+}
+
+/// A difference as it is written: small in either direction is a small number.
+#[inline(always)]
+pub(super) fn zigzag(difference: u32) -> u32 {
+    (difference << 1) ^ ((difference as i32) >> 31) as u32
+}
+
+/// The difference that was written as `zigzag`.
+#[inline(always)]
+pub(super) fn unzigzag(zigzag: u32) -> u32 {
+    (zigzag >> 1) ^ (zigzag & 1).wrapping_neg()
+}
+
+#[derive(Clone, Copy)]
+struct KindLimit {
+    kind: Kind,
+    /// What the code of an operand is ahead of its id.
+    ahead: u32,
+    /// Operand codes are below this.
+    end: u32,
+}
+
+/// What the symbols allow: nothing beyond it may leave the reader or enter the file.
+pub(super) struct Limits {
+    /// By code of kind; no operand is allowed for a code that no kind has.
+    kinds: [KindLimit; 32],
+    threads: u32,
+    /// The bits of a site of the table are below this.
+    entries: u32,
+}
+
+impl Limits {
+    /// What `symbols` allow.
+    pub(super) fn new(symbols: &Symbols) -> Limits {
+        let none = KindLimit { kind: Kind::Yield, ahead: 0, end: 0 };
+        let mut kinds = [none; 32];
+        for (slot, kind) in kinds.iter_mut().zip(KINDS) {
+            *slot = KindLimit::new(kind, symbols);
+        }
+        let entries = Site::entry(0).to_bits() + symbols.sites().len() as u32;
+        Limits { kinds, threads: symbols.threads.len() as u32, entries }
+    }
+
+    /// The operation with this code and operand, and whether it may be.
+    #[inline(always)]
+    pub(super) fn operation(&self, kind_code: u8, operand: u32) -> (Op, bool) {
+        let limit = &self.kinds[usize::from(kind_code & 31)];
+        let id = operand.wrapping_sub(limit.ahead);
+        (operation(limit.kind, id), operand < limit.end)
+    }
+
+    /// Whether there is such a thread.
+    #[inline(always)]
+    pub(super) fn thread(&self, thread: u32) -> bool {
+        thread < self.threads
+    }
+
+    /// The site with this code, and whether it may be.
+    #[inline(always)]
+    pub(super) fn site(&self, code: u32) -> (Site, bool) {
+        let site = site_of(code);
+        (site, site.to_bits() < self.entries || site == Site::UNKNOWN)
+    }
+}
+
+impl KindLimit {
+    fn new(kind: Kind, symbols: &Symbols) -> KindLimit {
+        let (ahead, names) = match kind {
+            Kind::Read
+            | Kind::Write
+            | Kind::AtomicRead
+            | Kind::AtomicWrite
+            | Kind::AtomicUpdate => (0, symbols.vars.len()),
+            Kind::Acquire
+            | Kind::Release
+            | Kind::AcquireShared
+            | Kind::ReleaseShared
+            | Kind::PreWait
+            | Kind::PostWait
+            | Kind::Notify => (0, symbols.locks.len()),
+            Kind::Fork | Kind::Join => (0, symbols.threads.len()),
+            Kind::Begin | Kind::End => (1, symbols.labels.len()),
+            Kind::Yield => (0, 1),
+            Kind::Post | Kind::Take => (0, symbols.semaphores.len()),
+            Kind::BarrierEnter | Kind::BarrierExit => (0, symbols.barriers.len()),
+        };
+        KindLimit { kind, ahead, end: names as u32 + ahead }
+    }
+}
+
+/// Which fields follow a tag, how long they are, and where they are in the eight bytes after it.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// The code of the kind, unless it follows.
+    pub kind: u8,
+    /// All bytes of the event.
+    pub len: u8,
+    pub thread_shift: u8,
+    pub operand_shift: u8,
+    pub site_shift: u8,
+    pub kind_mask: u8,
+    pub thread_mask: u8,
+    pub operand_mask: u32,
+    pub site_mask: u32,
+}
+
+/// The shape of every tag.
+pub(super) static SHAPES: [Shape; 256] = {
+    let mut shapes = [shape(0); 256];
+    let mut tag = 0;
+    while tag < 256 {
+        shapes[tag] = shape(tag as u8);
+        tag += 1;
+    }
+    shapes
+};
+
+/// Bit 0: a thread follows; bits 1 and 2: bytes of the operand; bits 3 and 4: bytes of the site;
+/// bits 5 to 7: kind.
+pub(super) const fn tag(thread: bool, operand_len: u8, site_len: u8, kind: u8) -> u8 {
+    thread as u8 | operand_len << 1 | site_len << 3 | kind << 5
+}
+
+const fn shape(tag: u8) -> Shape {
+    let other_kind = tag >> 5 == OTHER_KIND;
+    let has_thread = tag & 1 == 1;
+    let operand_len = tag >> 1 & 3;
+    let site_len = tag >> 3 & 3;
+    let thread_at = other_kind as u8;
+    let operand_at = thread_at + has_thread as u8;
+    let site_at = operand_at + operand_len;
+    Shape {
+        kind: if other_kind { 0 } else { tag >> 5 },
+        len: 1 + site_at + site_len,
+        thread_shift: thread_at * 8,
+        operand_shift: operand_at * 8,
+        site_shift: site_at * 8,
+        kind_mask: if other_kind { 0xff } else { 0 },
+        thread_mask: if has_thread { 0xff } else { 0 },
+        operand_mask: (1 << (operand_len * 8)) - 1,
+        site_mask: (1 << (site_len * 8)) - 1,
+    }
+}
+
+const THREADS: usize = 1 << 8;
+const NEXT_SITES: usize = 1 << 13;
+const OPERANDS: usize = 1 << 13;
+
+/// What has been learned since the start of the block.
+pub(super) struct Memory {
+    /// The thread of the last event.
+    pub thread: u32,
+    last_sites: [u32; THREADS],
+    next_sites: [u32; NEXT_SITES],
+    operands: [u32; OPERANDS],
+}
+
+impl Memory {
+    /// Knows nothing.
+    pub(super) fn new() -> Box<Memory> {
+        Box::new(Memory {
+            thread: 0,
+            last_sites: [0; THREADS],
+            next_sites: [0; NEXT_SITES],
+            operands: [0; OPERANDS],
+        })
+    }
+
+    /// Forgets everything: each block can be read without the ones before it.
+    pub(super) fn clear(&mut self) {
+        self.thread = 0;
+        self.last_sites.fill(0);
+        self.next_sites.fill(0);
+        self.operands.fill(0);
+    }
+
+    /// The last site of a thread, and the one that came after it the last time.
+    /// Threads share what comes after: they run the same program.
+    #[inline(always)]
+    pub(super) fn sites(&self, thread: u32, kind_code: u8) -> (u32, u32) {
+        let last = self.last_sites[thread as usize % THREADS];
+        (last, self.next_sites[next_site_at(last, kind_code)])
+    }
+
+    /// Learns the site of the next event of `thread`, whose last one was `last`.
+    #[inline(always)]
+    pub(super) fn learn_site(&mut self, thread: u32, last: u32, kind_code: u8, site: u32) {
+        self.next_sites[next_site_at(last, kind_code)] = site;
+        self.last_sites[thread as usize % THREADS] = site;
+        self.thread = thread;
+    }
+
+    /// The operand of the last event at this site; reads and writes are kept apart.
+    #[inline(always)]
+    pub(super) fn operand(&mut self, site: u32, kind_code: u8) -> &mut u32 {
+        let at = site << 1 | u32::from(kind_code & 1);
+        &mut self.operands[at as usize % OPERANDS]
+    }
+}
+
+/// What comes next depends on whether it is a read, a write, a begin or an end: that tells the
+/// ways apart that a program takes from one place, and is a tenth of the size of a trace.
+#[inline(always)]
+fn next_site_at(last: u32, kind_code: u8) -> usize {
+    (last << 2 | u32::from(kind_code & 3)) as usize % NEXT_SITES
+}
