@@ -127,9 +127,15 @@ impl<S: SlotSet> Ancestors<S> {
         node < self.watermark
     }
 
+    /// Makes sure that the next [`Ancestors::begin`] finds a slot.
+    #[inline(always)]
+    pub fn ensure_room(&mut self) -> Result<(), Full> {
+        if self.free.is_empty() { self.make_room() } else { Ok(()) }
+    }
+
     /// The slot of a running transaction.
     #[inline]
-    fn slot_of(&self, node: Node) -> usize {
+    pub fn slot_of(&self, node: Node) -> usize {
         match self.links[node.0 as usize] {
             Link::Slot(slot) => slot as usize,
             Link::Dead | Link::Class(_) => unreachable!("{node:?} does not run"),
@@ -263,6 +269,29 @@ impl<S: SlotSet> Ancestors<S> {
         let set = self.closed(from);
         self.grow(slot, &set);
         set.contains(slot)
+    }
+
+    /// Whether an edge from `from` to `into`, which runs, would add nothing.
+    #[inline(always)]
+    pub fn is_known(&self, from: Node, into: Node) -> bool {
+        match self.links[from.0 as usize] {
+            Link::Slot(slot) => self.before(into).contains(slot as usize),
+            Link::Dead | Link::Class(_) => false,
+        }
+    }
+
+    /// The transactions that come before a running one. Some may have finished.
+    #[inline]
+    pub fn before(&self, node: Node) -> &S {
+        &self.slots[self.slot_of(node)].before
+    }
+
+    /// Lets every running transaction in `set`, which is closed, come before `into`, which runs.
+    pub fn put_before(&mut self, set: &S, into: Node) {
+        let slot = self.slot_of(into);
+        if !set.is_within(&self.slots[slot].before) {
+            self.grow(slot, set);
+        }
     }
 
     /// Adds `set` to what comes before `slot`, and before everything behind it.

@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 use paceline_trace::{BarrierId, Event, LockId, Op, SemaphoreId, ThreadId, VarId};
 
 /// What an operation does to the thing that it is about, as far as conflicts go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Act {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Act {
     Access { var: VarId, writes: bool },
     Acquire { lock: LockId, shared: bool },
     Release { lock: LockId, shared: bool },
@@ -19,7 +19,7 @@ enum Act {
     Nothing,
 }
 
-fn act(op: Op) -> Act {
+pub(crate) fn act(op: Op) -> Act {
     match op {
         Op::Read(var) | Op::AtomicRead(var) => Act::Access { var, writes: false },
         Op::Write(var) | Op::AtomicWrite(var) | Op::AtomicUpdate(var) => {
@@ -36,6 +36,25 @@ fn act(op: Op) -> Act {
         Op::BarrierEnter(barrier) => Act::Enter(barrier),
         Op::BarrierExit(barrier) => Act::Exit(barrier),
         Op::Begin(_) | Op::End(_) | Op::Yield | Op::Notify(_) => Act::Nothing,
+    }
+}
+
+impl Act {
+    /// Whether this conflicts with what another thread does later. Events of the forked or joined
+    /// thread, and barrier rounds, are for the caller to consider.
+    pub(crate) fn conflicts_with(self, later: Act) -> bool {
+        match (self, later) {
+            (Act::Access { var: x, writes: a }, Act::Access { var: y, writes: b }) => {
+                x == y && (a || b)
+            }
+            (Act::Release { lock: l, shared: a }, Act::Acquire { lock: m, shared: b }) => {
+                l == m && !(a && b)
+            }
+            (Act::Fork(child), Act::Join(joined)) => child == joined,
+            (Act::Enter(a), Act::Exit(b)) => a == b,
+            (Act::Post(a), Act::Take(b)) => a == b,
+            (_, _) => false,
+        }
     }
 }
 
@@ -111,18 +130,7 @@ impl Conflicts {
         {
             return true;
         }
-        match acts {
-            (Act::Access { var: x, writes: a }, Act::Access { var: y, writes: b }) => {
-                x == y && (a || b)
-            }
-            (Act::Release { lock: l, shared: a }, Act::Acquire { lock: m, shared: b }) => {
-                l == m && !(a && b)
-            }
-            (Act::Fork(child), Act::Join(joined)) => child == joined,
-            (Act::Enter(a), Act::Exit(b)) => a == b && self.rounds[e] == self.rounds[f],
-            (Act::Post(a), Act::Take(b)) => a == b,
-            (_, _) => false,
-        }
+        acts.0.conflicts_with(acts.1) && self.rounds[e] == self.rounds[f]
     }
 }
 

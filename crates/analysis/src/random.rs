@@ -17,7 +17,7 @@ use proptest::test_runner::{
     RngSeed, TestCaseError, TestCaseResult, TestRunner, contextualize_config,
 };
 
-const THREADS: usize = 5;
+const THREADS: usize = 8;
 const TARGETS: u32 = 3;
 
 type Make = fn(&State, u32) -> Op;
@@ -67,6 +67,33 @@ fn choices(group: usize, accesses_are_rare: bool) -> Vec<Make> {
     [BASIC.to_vec(), special.repeat(special_times), BASIC.repeat(basic_times)].concat()
 }
 
+/// What kind of traces are made.
+#[derive(Clone, Copy)]
+pub struct Mix {
+    /// More wishes, for their weight.
+    more: &'static [Make],
+    /// The most threads.
+    threads: usize,
+    /// All threads but that many act only when they have been forked.
+    roots: usize,
+}
+
+/// Every operation, and about as often serializable as not.
+pub const EVERYTHING: Mix = Mix { more: &[], threads: 5, roots: 5 };
+
+/// Much forking, joining and yielding.
+pub const FORK_JOIN: Mix = Mix {
+    more: &[
+        |s, n| Op::Fork(s.other(n)),
+        |s, n| Op::Fork(s.other(n)),
+        |s, n| Op::Fork(s.other(n)),
+        |s, n| Op::Join(s.other(n)),
+        |_, _| Op::Yield,
+    ],
+    threads: 7,
+    roots: 2,
+};
+
 /// Who, what, to what.
 type Wish = (usize, usize, u32);
 
@@ -74,6 +101,9 @@ type Wish = (usize, usize, u32);
 #[derive(Default)]
 struct State {
     thread: usize,
+    /// How many threads there can be.
+    threads: usize,
+    forked: [bool; THREADS],
     blocks: [Vec<LabelId>; THREADS],
     waits_on: [Option<LockId>; THREADS],
     /// Who holds which lock exclusively.
@@ -97,7 +127,7 @@ impl State {
     }
 
     fn other(&self, n: u32) -> ThreadId {
-        ThreadId(((self.thread + 1 + n as usize) % THREADS) as u32)
+        ThreadId(((self.thread + 1 + n as usize) % self.threads) as u32)
     }
 
     fn op(&self, make: Make, target: u32) -> Op {
@@ -110,6 +140,8 @@ impl State {
             self.blocks[self.thread].push(label);
         } else if let Op::End(_) = op {
             self.blocks[self.thread].pop();
+        } else if let Op::Fork(child) = op {
+            self.forked[child.index()] = true;
         } else if let Op::Acquire(lock) | Op::PostWait(lock) = op {
             self.holders[lock.index()] = Some(self.thread);
             self.waits_on[self.thread] = None;
@@ -133,27 +165,29 @@ impl fmt::Debug for RandomTrace {
 }
 
 /// Random well-formed traces of fewer than `most` events.
-pub fn traces(most: usize) -> impl Strategy<Value = RandomTrace> {
+pub fn traces(mix: Mix, most: usize) -> impl Strategy<Value = RandomTrace> {
     // A third of the traces have everything.
-    let shape = (2..=THREADS, 1..=TARGETS, 0..GROUPS.len() * 3 / 2, any::<bool>());
+    let shape = (2..=mix.threads, 1..=TARGETS, 0..GROUPS.len() * 3 / 2, any::<bool>());
     shape.prop_flat_map(move |(threads, targets, group, accesses_are_rare)| {
-        let choices = choices(group, accesses_are_rare);
+        let choices = [&choices(group, accesses_are_rare), mix.more].concat();
         let wish = (0..threads, 0..choices.len(), 0..targets);
-        proptest::collection::vec(wish, 0..most).prop_map(move |wishes| grant(&choices, &wishes))
+        proptest::collection::vec(wish, 0..most)
+            .prop_map(move |wishes| grant(mix, &choices, &wishes))
     })
 }
 
-fn grant(choices: &[Make], wishes: &[Wish]) -> RandomTrace {
+fn grant(mix: Mix, choices: &[Make], wishes: &[Wish]) -> RandomTrace {
     let mut trace = Trace { events: Vec::new(), symbols: symbols() };
     let mut validator = Validator::default();
     validator.reserve(&trace.symbols.counts());
-    let mut state = State::default();
+    let mut state = State { threads: mix.threads, ..State::default() };
     for &(thread, what, target) in wishes {
         state.thread = thread;
         let op = state.op(choices[what], target);
         let site = Site::number(trace.events.len() as u32 + 1);
         let event = Event { thread: ThreadId(thread as u32), op, site };
-        if validator.event(&event).is_ok() {
+        let may_act = thread < mix.roots || state.forked[thread];
+        if may_act && validator.event(&event).is_ok() {
             state.done(op);
             trace.events.push(event);
         }
@@ -182,6 +216,14 @@ fn symbols() -> Symbols {
 /// # Panics
 /// If the test fails.
 pub fn check(cases: u32, most: usize, test: impl Fn(&Trace) -> Result<(), String>) {
+    check_mix(EVERYTHING, cases, most, test);
+}
+
+/// The same for a given mix.
+///
+/// # Panics
+/// If the test fails.
+pub fn check_mix(mix: Mix, cases: u32, most: usize, test: impl Fn(&Trace) -> Result<(), String>) {
     // Applied last, so that the environment has the last word.
     let config = contextualize_config(ProptestConfig {
         cases,
@@ -189,7 +231,7 @@ pub fn check(cases: u32, most: usize, test: impl Fn(&Trace) -> Result<(), String
         failure_persistence: None,
         ..ProptestConfig::default()
     });
-    let result = TestRunner::new(config).run(&traces(most), |random| -> TestCaseResult {
+    let result = TestRunner::new(config).run(&traces(mix, most), |random| -> TestCaseResult {
         test(&random.0).map_err(TestCaseError::fail)
     });
     if let Err(failure) = result {

@@ -1,18 +1,13 @@
-//! The definition, and nothing else: every event is compared with every earlier one, and the graph
-//! of transactions keeps all edges. Quadratic in the length of the trace, and obviously right: the
-//! other engines are tested against it.
+//! The definition, and nothing else, on the plain graph. Quadratic in the length of the trace, and
+//! obviously right: the other engines are tested against it.
 
 use std::ops::ControlFlow;
 
-use hashbrown::HashSet;
 use paceline_trace::{Batch, Event, EventNo, Op};
 
 use super::{Atomicity, Options};
-use crate::conflict::Conflicts;
+use crate::plain::{PlainGraph, Txn};
 use crate::{Analysis, Cycle};
-
-/// A transaction, numbered in the order of first events.
-type Txn = usize;
 
 /// The outermost block that a thread is in.
 #[derive(Clone, Copy)]
@@ -24,12 +19,11 @@ struct Open {
 /// The reference engine.
 pub struct Reference {
     options: Options,
-    conflicts: Conflicts,
-    /// The transaction of each event.
-    txn_of: Vec<Txn>,
+    graph: PlainGraph,
+    /// How many events there were.
+    events: EventNo,
     /// The first event of each transaction.
     begins: Vec<EventNo>,
-    successors: Vec<HashSet<Txn>>,
     /// Per thread.
     open: Vec<Option<Open>>,
     cycles: Vec<Cycle>,
@@ -40,31 +34,21 @@ impl Reference {
     pub fn new(options: Options) -> Reference {
         Reference {
             options,
-            conflicts: Conflicts::default(),
-            txn_of: Vec::new(),
+            graph: PlainGraph::default(),
+            events: 0,
             begins: Vec::new(),
-            successors: Vec::new(),
             open: Vec::new(),
             cycles: Vec::new(),
         }
     }
 
     fn event(&mut self, event: Event) {
-        let at = self.conflicts.push(event);
-        let txn = self.transaction(&event, at as EventNo + 1);
-        self.txn_of.push(txn);
-        let predecessors: HashSet<Txn> =
-            (0..at).filter(|&e| self.conflicts.conflict(e, at)).map(|e| self.txn_of[e]).collect();
-        let mut closes = false;
-        for before in predecessors {
-            if before != txn && self.successors[before].insert(txn) {
-                closes |= self.reaches(txn, before);
-            }
-        }
-        if closes {
-            let event_no = at as EventNo + 1;
+        self.events += 1;
+        let predecessors = self.graph.predecessors(event);
+        let txn = self.transaction(&event, self.events);
+        if self.graph.assign(txn, &predecessors) {
             let begin = self.begins[txn];
-            self.cycles.push(Cycle { event: event_no, thread: event.thread, begin });
+            self.cycles.push(Cycle { event: self.events, thread: event.thread, begin });
         }
     }
 
@@ -86,20 +70,7 @@ impl Reference {
 
     fn fresh(&mut self, number: EventNo) -> Txn {
         self.begins.push(number);
-        self.successors.push(HashSet::new());
-        self.begins.len() - 1
-    }
-
-    fn reaches(&self, from: Txn, to: Txn) -> bool {
-        let mut seen: HashSet<Txn> = HashSet::from([from]);
-        let mut todo = vec![from];
-        while let Some(txn) = todo.pop() {
-            if txn == to {
-                return true;
-            }
-            todo.extend(self.successors[txn].iter().filter(|&&next| seen.insert(next)));
-        }
-        false
+        self.graph.start()
     }
 }
 

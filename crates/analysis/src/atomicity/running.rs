@@ -10,79 +10,35 @@
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, EventNo, IdCounts, LabelId, Op, Site, ThreadId};
+use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site};
 
 use super::{Atomicity, Options};
-use crate::ancestors::{Ancestors, Full, Node};
+use crate::ancestors::{Ancestors, Full, Node, Renumbering};
 use crate::cycles::{Block, Cycles};
+use crate::driver::{Driver, Property};
+use crate::edges::{Inside, Single};
 use crate::frontier::{Frontier, Visitor};
-use crate::slots::{SlotSet, Unlimited, Words};
+use crate::slots::SlotSet;
 use crate::{Analysis, Cycle};
 
-/// The engine. It starts with room for sixty-four transactions at once and grows when needed.
-pub struct Running {
-    width: Width,
-    first_only: bool,
-}
-
-enum Width {
-    One(Box<Core<Words<1>>>),
-    Few(Box<Core<Words<4>>>),
-    Many(Box<Core<Words<16>>>),
-    Unlimited(Box<Core<Unlimited>>),
-}
-
-/// Calls the same code for every width.
-macro_rules! each_width {
-    ($width:expr, $core:ident => $result:expr) => {
-        match $width {
-            Width::One($core) => $result,
-            Width::Few($core) => $result,
-            Width::Many($core) => $result,
-            Width::Unlimited($core) => $result,
-        }
-    };
-}
+/// The engine.
+pub struct Running(Driver<Blocks>);
 
 impl Running {
     /// An engine that stops at the first cycle, or goes on after it.
     pub fn new(options: Options) -> Running {
-        Running { width: Width::One(Box::default()), first_only: options.first_only }
+        Running(Driver::new(Blocks::new(options)))
     }
 
     /// The cycles so far, grouped.
     pub fn found(&self) -> &Cycles {
-        each_width!(&self.width, core => &core.cycles)
-    }
-
-    fn widen(&mut self) {
-        let narrow = std::mem::replace(&mut self.width, Width::One(Box::default()));
-        self.width = match narrow {
-            Width::One(core) => Width::Few(Box::new(core.widen())),
-            Width::Few(core) => Width::Many(Box::new(core.widen())),
-            Width::Many(core) => Width::Unlimited(Box::new(core.widen())),
-            Width::Unlimited(core) => Width::Unlimited(core),
-        };
+        &self.0.property().cycles
     }
 }
 
 impl Analysis for Running {
     fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
-        let mut done = 0;
-        while done < batch.events.len() {
-            let events = &batch.events[done..];
-            let first = batch.first + done as u64;
-            let stop = self.first_only;
-            done +=
-                each_width!(&mut self.width, core => core.run(events, first, &batch.counts, stop));
-            if self.first_only && self.found().total() > 0 {
-                return ControlFlow::Break(());
-            }
-            if done < batch.events.len() {
-                self.widen();
-            }
-        }
-        ControlFlow::Continue(())
+        self.0.events(batch)
     }
 
     /// Open transactions need not be closed: a cycle is seen when its last edge is added.
@@ -130,100 +86,40 @@ impl Thread {
     }
 }
 
-struct Core<S> {
-    graph: Ancestors<S>,
-    frontier: Frontier,
+/// Transactions are the outermost blocks, and single events outside of every block.
+struct Blocks {
     threads: Vec<Thread>,
     cycles: Cycles,
-    /// Nodes are renumbered when there are that many.
-    compact_at: usize,
+    first_only: bool,
 }
 
-impl<S: SlotSet> Default for Core<S> {
-    fn default() -> Self {
-        Core {
-            graph: Ancestors::default(),
-            frontier: Frontier::default(),
-            threads: Vec::new(),
-            cycles: Cycles::default(),
-            compact_at: FEWEST_NODES,
+impl Property for Blocks {
+    fn reserve(&mut self, threads: usize) {
+        if self.threads.len() < threads {
+            self.threads.resize(threads, IDLE);
         }
-    }
-}
-
-/// Renumbering is not worth while for fewer nodes.
-const FEWEST_NODES: usize = 1 << 16;
-
-/// How many events' variables are touched ahead of their use, and from how many variables on it
-/// pays: fewer than that fit into the cache anyway.
-const AHEAD: usize = 32;
-const FEW_VARIABLES: usize = 1 << 15;
-
-impl<S: SlotSet> Core<S> {
-    fn widen<T: SlotSet>(self) -> Core<T> {
-        Core {
-            graph: self.graph.widen(),
-            frontier: self.frontier,
-            threads: self.threads,
-            cycles: self.cycles,
-            compact_at: self.compact_at,
-        }
-    }
-
-    /// Takes events until there are no more, or no slot is left, or a cycle is found and that is
-    /// enough. Returns how many were taken.
-    fn run(&mut self, events: &[Event], first: EventNo, counts: &IdCounts, stop: bool) -> usize {
-        self.reserve(counts);
-        let warm = counts.vars > FEW_VARIABLES;
-        for (chunk_index, chunk) in events.chunks(AHEAD).enumerate() {
-            let start = chunk_index * AHEAD;
-            if warm {
-                std::hint::black_box(chunk.iter().fold(0, |sum, e| sum ^ self.frontier.warm(e.op)));
-            }
-            for (i, event) in chunk.iter().enumerate() {
-                if self.event(first + (start + i) as u64, event).is_err() {
-                    return start + i;
-                }
-                if stop && self.cycles.total() > 0 {
-                    return start + i + 1;
-                }
-            }
-        }
-        events.len()
-    }
-
-    fn reserve(&mut self, counts: &IdCounts) {
-        self.frontier.reserve(counts);
-        if self.threads.len() < counts.threads {
-            self.threads.resize(counts.threads, IDLE);
-        }
-        if self.graph.nodes() >= self.compact_at {
-            self.compact();
-        }
-    }
-
-    fn compact(&mut self) {
-        let new = self.graph.compact();
-        self.frontier.renumber(&new);
-        for thread in &mut self.threads {
-            thread.current = new.of(thread.current);
-            thread.last = new.of(thread.last);
-        }
-        self.compact_at = self.graph.nodes() + FEWEST_NODES.max(self.frontier.size());
     }
 
     #[inline(always)]
-    fn event(&mut self, number: EventNo, event: &Event) -> Result<(), Full> {
+    fn event<S: SlotSet>(
+        &mut self,
+        number: EventNo,
+        event: &Event,
+        graph: &mut Ancestors<S>,
+        frontier: &mut Frontier,
+    ) -> Result<(), Full> {
+        let mut step = Step { blocks: self, graph, frontier, number, event };
         match event.op {
-            Op::Begin(label) => self.begin(number, event, label)?,
-            Op::End(_) => self.end(event.thread),
+            Op::Begin(label) => step.begin(label)?,
+            Op::End(_) => step.end(),
             Op::Join(child) => {
-                let Thread { current, last, .. } = self.threads[child.index()];
+                let Thread { current, last, .. } = step.blocks.threads[child.index()];
                 let node = if current == Node::DEAD { last } else { current };
-                self.conflict(number, event, node);
+                step.conflict(node);
             }
             Op::Fork(child) => {
-                self.threads[child.index()].last = self.conflict(number, event, Node::DEAD);
+                let node = step.conflict(Node::DEAD);
+                step.blocks.threads[child.index()].last = node;
             }
             Op::Read(_)
             | Op::Write(_)
@@ -242,25 +138,55 @@ impl<S: SlotSet> Core<S> {
             | Op::Take(_)
             | Op::BarrierEnter(_)
             | Op::BarrierExit(_) => {
-                self.conflict(number, event, Node::DEAD);
+                step.conflict(Node::DEAD);
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, number: EventNo, event: &Event, label: LabelId) -> Result<(), Full> {
-        let thread = &mut self.threads[event.thread.index()];
+    fn renumber(&mut self, new: &Renumbering) {
+        for thread in &mut self.threads {
+            thread.current = new.of(thread.current);
+            thread.last = new.of(thread.last);
+        }
+    }
+
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        self.first_only && self.cycles.total() > 0
+    }
+}
+
+impl Blocks {
+    fn new(options: Options) -> Blocks {
+        let Options { first_only } = options;
+        Blocks { threads: Vec::new(), cycles: Cycles::default(), first_only }
+    }
+}
+
+/// One event, and everything that it may change.
+struct Step<'a, S> {
+    blocks: &'a mut Blocks,
+    graph: &'a mut Ancestors<S>,
+    frontier: &'a mut Frontier,
+    number: EventNo,
+    event: &'a Event,
+}
+
+impl<S: SlotSet> Step<'_, S> {
+    fn begin(&mut self, label: LabelId) -> Result<(), Full> {
+        let thread = &mut self.blocks.threads[self.event.thread.index()];
         if thread.depth == 0 {
-            thread.acts(&mut self.graph);
+            thread.acts(self.graph);
             thread.current = self.graph.begin(thread.last)?;
-            thread.block = Block { begin: number, label, site: event.site };
+            thread.block = Block { begin: self.number, label, site: self.event.site };
         }
         thread.depth += 1;
         Ok(())
     }
 
-    fn end(&mut self, thread: ThreadId) {
-        let thread = &mut self.threads[thread.index()];
+    fn end(&mut self) {
+        let thread = &mut self.blocks.threads[self.event.thread.index()];
         thread.depth -= 1;
         if thread.depth == 0 {
             self.graph.end(thread.current);
@@ -271,86 +197,24 @@ impl<S: SlotSet> Core<S> {
     /// Adds the edges into an event that is neither begin nor end, `also` among their sources.
     /// Returns the node that the event belongs to.
     #[inline(always)]
-    fn conflict(&mut self, number: EventNo, event: &Event, also: Node) -> Node {
-        let thread = &mut self.threads[event.thread.index()];
+    fn conflict(&mut self, also: Node) -> Node {
+        let Event { thread: id, op, site } = *self.event;
+        let thread = &mut self.blocks.threads[id.index()];
         if thread.current == Node::DEAD {
-            thread.acts(&mut self.graph);
-            let mut single = Single { graph: &mut self.graph, last: thread.last, set: None };
+            thread.acts(self.graph);
+            let mut single = Single { graph: self.graph, last: thread.last, set: None };
             single.after(also);
-            thread.last = self.frontier.step(event.thread, event.op, &mut single);
+            thread.last = self.frontier.step(id, op, &mut single);
             return thread.last;
         }
         let current = thread.current;
-        let mut inside = Inside { graph: &mut self.graph, current, cycle: false };
+        let mut inside = Inside { graph: self.graph, current, cycle: false };
         inside.after(also);
-        self.frontier.step(event.thread, event.op, &mut inside);
+        self.frontier.step(id, op, &mut inside);
         if inside.cycle {
-            self.cycles.add(number, event.thread, event.site, thread.block);
+            self.blocks.cycles.add(self.number, id, site, thread.block);
         }
         current
-    }
-}
-
-/// An event of a running transaction.
-struct Inside<'a, S> {
-    graph: &'a mut Ancestors<S>,
-    current: Node,
-    cycle: bool,
-}
-
-impl<S: SlotSet> Visitor for Inside<'_, S> {
-    #[inline(always)]
-    fn after(&mut self, node: Node) {
-        if !self.graph.is_dead(node) && node != self.current {
-            self.cycle |= self.graph.edge(node, self.current);
-        }
-    }
-
-    #[inline(always)]
-    fn settle(&mut self) -> Node {
-        self.current
-    }
-
-    #[inline(always)]
-    fn is_dead(&self, node: Node) -> bool {
-        self.graph.is_dead(node)
-    }
-}
-
-/// An event that is a transaction by itself. No edge leaves it before all have come in, so it
-/// cannot close a cycle.
-struct Single<'a, S> {
-    graph: &'a mut Ancestors<S>,
-    last: Node,
-    /// The running transactions that come before the event, besides those before `last`.
-    set: Option<S>,
-}
-
-impl<S: SlotSet> Visitor for Single<'_, S> {
-    #[inline(always)]
-    fn after(&mut self, node: Node) {
-        if self.graph.is_dead(node) {
-            return;
-        }
-        let reach = self.graph.reach(node);
-        match &mut self.set {
-            Some(set) => set.add(&reach),
-            None => self.set = Some(reach),
-        }
-    }
-
-    #[inline(always)]
-    fn settle(&mut self) -> Node {
-        match &self.set {
-            None if self.graph.is_dead(self.last) => Node::DEAD,
-            None => self.last,
-            Some(set) => self.graph.single(self.last, set),
-        }
-    }
-
-    #[inline(always)]
-    fn is_dead(&self, node: Node) -> bool {
-        self.graph.is_dead(node)
     }
 }
 
@@ -358,60 +222,9 @@ impl<S: SlotSet> Visitor for Single<'_, S> {
 mod tests {
     use super::*;
     use crate::atomicity::Engine;
+    use crate::driver::under_stress;
     use crate::random;
     use paceline_trace::Trace;
-
-    /// Room for two transactions only, so that slots run out all the time.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-    struct Two([u64; 1]);
-
-    impl SlotSet for Two {
-        const CAPACITY: usize = 2;
-
-        fn empty() -> Self {
-            Two([0])
-        }
-
-        fn words(&self) -> &[u64] {
-            &self.0
-        }
-
-        fn words_for(&mut self, _slot: usize) -> &mut [u64] {
-            &mut self.0
-        }
-
-        fn from_words(words: &[u64]) -> Self {
-            Two([words[0]])
-        }
-    }
-
-    /// Runs the engine with as many renumberings, sweeps and changes of width as can be.
-    fn first_cycle_under_stress(trace: &Trace) -> Option<Cycle> {
-        let mut narrow: Option<Core<Two>> = Some(Core::default());
-        let mut wide: Option<Core<Words<1>>> = None;
-        let counts = trace.symbols.counts();
-        let mut done = 0;
-        while done < trace.events.len() {
-            let events = &trace.events[done..(done + 3).min(trace.events.len())];
-            let first = done as u64 + 1;
-            if let Some(core) = &mut narrow {
-                core.compact_at = 1;
-                let taken = core.run(events, first, &counts, true);
-                done += taken;
-                if taken < events.len() && core.cycles.total() == 0 {
-                    wide = narrow.take().map(Core::widen);
-                }
-            } else if let Some(core) = &mut wide {
-                core.compact_at = 1;
-                done += core.run(events, first, &counts, true);
-            }
-            let cycles = narrow.as_ref().map(|c| &c.cycles).or(wide.as_ref().map(|c| &c.cycles));
-            if let Some(first) = cycles.and_then(|c| c.kept().first()) {
-                return Some(*first);
-            }
-        }
-        None
-    }
 
     #[test]
     fn housekeeping_changes_nothing() {
@@ -419,7 +232,8 @@ mod tests {
             let mut reference = Engine::Reference.start(Options { first_only: true });
             let _ = reference.events(&trace.batch());
             let expected = reference.cycles().first().copied();
-            let found = first_cycle_under_stress(trace);
+            let stressed = under_stress(Blocks::new(Options { first_only: true }), trace);
+            let found = stressed.cycles.kept().first().copied();
             if found == expected { Ok(()) } else { Err(format!("{found:?} not {expected:?}")) }
         });
     }

@@ -1,0 +1,157 @@
+//! A join that yields only to the joined thread: the paper's proposal for fork/join programs, which
+//! then need no yields.
+//!
+//! # What it means
+//! A join does not split its transaction. The *family* of a thread t, at an event, are the threads
+//! that t has joined (by this event at the latest) and the families of those. They are over, and t
+//! has waited for them: what they did to each other and to t is what t asked for. So an event of
+//! transaction D of thread t closes a cycle when D -> .. -> X -> .. -> D, with the event's edges,
+//! for some transaction X of a thread that is *not* in the family of t. A way back to D through
+//! family members only is no cycle. Before the join, the child is a stranger like any other; and
+//! what comes before a child, comes before who joined it.
+//!
+//! In other words, the trace is equivalent to one in which threads are switched at yields and at
+//! the end of threads, and at a join to the members of the family only.
+//!
+//! # How it is decided
+//! D may come before itself now, by ways through the family, so that alone says nothing. When D is
+//! among what comes before an event of D, one has to know whether a stranger X is on one of the ways, also if X has finished since and is part of a
+//! class. Of each other thread x, only the first transaction after D matters: the later ones come
+//! after it, so if one of them is on the way, the first is. These firsts are *pinned*: the graph
+//! goes on to treat them as running, so that all sets mention them. There are never more of them
+//! than threads times running transactions, and none in a fork/join program without yields:
+//! - A transaction that ends is pinned if something that runs comes before it that does not come
+//!   before an earlier pinned one of its thread; and unpinned when that is no longer so, though not
+//!   at once.
+//! - A child's transactions after D need no pin once D has joined the child: for D they are
+//!   family, and for whoever comes before D, the way leads through D, whose thread is a stranger
+//!   unless the child is family as well.
+
+use hashbrown::HashSet;
+use paceline_trace::ThreadId;
+
+use super::Thread;
+use crate::ancestors::{Ancestors, Node, Renumbering};
+use crate::slots::SlotSet;
+
+/// Who has joined whom, and the pinned transactions.
+#[derive(Default)]
+pub struct Family {
+    joined: Vec<Vec<ThreadId>>,
+    /// Per thread, in the order of time.
+    pinned: Vec<Vec<Node>>,
+    /// How many are pinned, and how many of them were needed when last looked at.
+    count: usize,
+    needed: usize,
+}
+
+/// So many may be pinned needlessly.
+const FEW: usize = 8;
+
+impl Family {
+    /// Makes room for that many threads.
+    pub fn reserve(&mut self, threads: usize) {
+        self.joined.resize_with(threads, Vec::new);
+        self.pinned.resize_with(threads, Vec::new);
+    }
+
+    /// Exchanges every node that is kept here.
+    pub fn renumber(&mut self, new: &Renumbering) {
+        self.pinned.iter_mut().flatten().for_each(|node| *node = new.of(*node));
+    }
+
+    /// `parent` joins `child`.
+    pub fn join(&mut self, parent: ThreadId, child: ThreadId) {
+        self.joined[parent.index()].push(child);
+    }
+
+    /// The members of a thread's family.
+    fn of(&self, thread: ThreadId) -> HashSet<ThreadId> {
+        let mut members = HashSet::new();
+        let mut todo = vec![thread];
+        while let Some(next) = todo.pop() {
+            todo.extend(self.joined[next.index()].iter().filter(|&&child| members.insert(child)));
+        }
+        members
+    }
+
+    /// Keeps a transaction that has just ended, for [`Family::prune`] to decide about.
+    pub(super) fn pin(&mut self, thread: ThreadId, node: Node) {
+        self.pinned[thread.index()].push(node);
+        self.count += 1;
+    }
+
+    /// Whether it is time for [`Family::prune`]. A needless pin does no harm, but takes a slot.
+    pub(super) fn has_many_pinned(&self) -> bool {
+        self.count > 2 * self.needed + FEW
+    }
+
+    /// Lets go of what need not be pinned (any more).
+    pub(super) fn prune<S: SlotSet>(&mut self, threads: &[Thread], graph: &mut Ancestors<S>) {
+        let mut running = S::empty();
+        for thread in threads.iter().filter(|t| t.current != Node::DEAD) {
+            running.insert(graph.slot_of(thread.current));
+        }
+        for pinned in &mut self.pinned {
+            let mut known = S::empty();
+            pinned.retain(|&node| {
+                let mut before = graph.before(node).clone();
+                before.keep(&running);
+                let needed = !before.is_within(&known);
+                if needed {
+                    known.add(&before);
+                } else {
+                    graph.end(node);
+                }
+                needed
+            });
+        }
+        self.needed = self.pinned.iter().map(Vec::len).sum();
+        self.count = self.needed;
+    }
+
+    /// Lets go of the pinned transactions of a child that come after the one that has joined it.
+    pub(super) fn release<S: SlotSet>(
+        &mut self,
+        child: ThreadId,
+        joiner: Node,
+        graph: &mut Ancestors<S>,
+    ) {
+        let slot = graph.slot_of(joiner);
+        let pinned = &mut self.pinned[child.index()];
+        let before = pinned.len();
+        pinned.retain(|&node| {
+            let stays = !graph.before(node).contains(slot);
+            if !stays {
+                graph.end(node);
+            }
+            stays
+        });
+        self.count -= before - pinned.len();
+    }
+
+    /// Whether a stranger is on the way from `current`, a transaction of `thread`, to something in
+    /// `set`, which is closed.
+    pub(super) fn is_interfered<S: SlotSet>(
+        &self,
+        thread: ThreadId,
+        current: Node,
+        set: &S,
+        threads: &[Thread],
+        graph: &Ancestors<S>,
+    ) -> bool {
+        let slot = graph.slot_of(current);
+        let after_current = |node: Node| {
+            node != current
+                && set.contains(graph.slot_of(node))
+                && graph.before(node).contains(slot)
+        };
+        let mut members = None;
+        (0..threads.len()).any(|other| {
+            let running = Some(threads[other].current).filter(|&node| node != Node::DEAD);
+            let mut nodes = self.pinned[other].iter().copied().chain(running);
+            nodes.any(after_current)
+                && !members.get_or_insert_with(|| self.of(thread)).contains(&ThreadId(other as u32))
+        })
+    }
+}
