@@ -146,7 +146,7 @@ impl<S: SlotSet> Ancestors<S> {
     pub fn begin(&mut self, last: Node) -> Result<Node, Full> {
         let slot = self.take_slot()?;
         let node = self.new_node(Link::Slot(slot));
-        let before = self.closed(last);
+        let before = self.reach(last);
         let slot = slot as usize;
         self.mentioned.add(&before);
         before.for_each(|earlier| self.slots[earlier].after.insert(slot));
@@ -173,7 +173,7 @@ impl<S: SlotSet> Ancestors<S> {
 
     /// Running transactions that come before the node, or are it. What is before them comes before
     /// the node as well, whether it is in the set or not.
-    pub fn reach(&mut self, node: Node) -> S {
+    pub fn generators(&mut self, node: Node) -> S {
         match self.resolve(node) {
             Reach::Nothing => S::empty(),
             Reach::Running(slot) => {
@@ -187,8 +187,8 @@ impl<S: SlotSet> Ancestors<S> {
     }
 
     /// All running transactions that come before the node, or are it.
-    fn closed(&mut self, node: Node) -> S {
-        let some = self.reach(node);
+    pub fn reach(&mut self, node: Node) -> S {
+        let some = self.generators(node);
         let mut all = some.clone();
         some.for_each(|slot| all.add(&self.slots[slot].before));
         all.keep(&self.running);
@@ -266,7 +266,7 @@ impl<S: SlotSet> Ancestors<S> {
         if known {
             return false;
         }
-        let set = self.closed(from);
+        let set = self.reach(from);
         self.grow(slot, &set);
         set.contains(slot)
     }
@@ -309,7 +309,7 @@ impl<S: SlotSet> Ancestors<S> {
     /// The node of a single event that comes after `last`, the thread's transaction before, and
     /// after every running transaction in `set`.
     pub fn single(&mut self, last: Node, set: &S) -> Node {
-        let own = self.reach(last);
+        let own = self.generators(last);
         if set.is_within(&own) {
             return if own.is_empty() { Node::DEAD } else { last };
         }
@@ -321,7 +321,7 @@ impl<S: SlotSet> Ancestors<S> {
     /// A finished transaction that comes after the given one and nothing else: where a thread
     /// starts that was forked by it.
     pub fn shadow(&mut self, node: Node) -> Node {
-        let set = self.reach(node);
+        let set = self.generators(node);
         if set.is_empty() { Node::DEAD } else { self.class_node(&set) }
     }
 

@@ -41,7 +41,7 @@ pub struct Single<'a, S> {
     pub graph: &'a mut Ancestors<S>,
     /// The transaction of the same thread before it.
     pub last: Node,
-    /// The running transactions that come before the event, besides those before `last`.
+    /// Running transactions that come before the event, besides those before `last`.
     pub set: Option<S>,
 }
 
@@ -51,10 +51,10 @@ impl<S: SlotSet> Visitor for Single<'_, S> {
         if self.graph.is_dead(node) {
             return;
         }
-        let reach = self.graph.reach(node);
+        let before = self.graph.generators(node);
         match &mut self.set {
-            Some(set) => set.add(&reach),
-            None => self.set = Some(reach),
+            Some(set) => set.add(&before),
+            None => self.set = Some(before),
         }
     }
 
