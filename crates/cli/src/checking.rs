@@ -9,7 +9,9 @@ use paceline_analysis::atomizer::Atomizer;
 use paceline_analysis::blame::Blame;
 use paceline_analysis::components::Components;
 use paceline_analysis::conflict_freedom::ConflictFreedom;
-use paceline_analysis::explain::{Explainer, Explanation};
+use paceline_analysis::cooperability::{self, Cooperability, Reason, Reasons};
+use paceline_analysis::explain::{EventRef, Explainer, Explanation};
+use paceline_analysis::external::{self, External};
 use paceline_analysis::finding::{Finding, Rule, group};
 use paceline_analysis::race::RaceDetector;
 use paceline_report::{compose, model};
@@ -45,10 +47,19 @@ pub struct Question {
     pub first_only: bool,
     pub all_transactions: bool,
     pub node_counts: bool,
+    pub join_yields_to_child: bool,
     pub max_findings: usize,
 }
 
 impl Question {
+    /// How cooperability is decided.
+    pub fn yields(&self) -> cooperability::Options {
+        cooperability::Options {
+            first_only: self.first_only,
+            join_yields_to_child: self.join_yields_to_child,
+        }
+    }
+
     fn asks(&self, property: Property) -> bool {
         self.properties.contains(&property) || self.properties.contains(&Property::All)
     }
@@ -63,7 +74,9 @@ impl Question {
 struct Deciders {
     atomicity: Option<Box<dyn Atomicity>>,
     nodes: Option<[Velodrome; 2]>,
+    cooperability: Option<Cooperability>,
     conflicts: Option<ConflictFreedom>,
+    external: Option<External>,
     races: Option<RaceDetector>,
     reduction: Option<Atomizer>,
 }
@@ -77,7 +90,11 @@ impl Deciders {
             nodes: question
                 .node_counts
                 .then(|| [Velodrome::new(options), Velodrome::without_merge(options)]),
+            cooperability: all(Property::Cooperability)
+                .then(|| Cooperability::new(question.yields())),
             conflicts: all(Property::Determinism).then(ConflictFreedom::default),
+            external: all(Property::Determinism)
+                .then(|| External::new(external::Options { first_only: question.first_only })),
             races: all(Property::Race).then(RaceDetector::default),
             reduction: all(Property::Reduction).then(Atomizer::default),
         }
@@ -91,7 +108,13 @@ impl Deciders {
         if let Some(both) = &mut self.nodes {
             analyses.extend(both.iter_mut().map(|a| a as &mut dyn Analysis));
         }
+        if let Some(a) = &mut self.cooperability {
+            analyses.push(a);
+        }
         if let Some(a) = &mut self.conflicts {
+            analyses.push(a);
+        }
+        if let Some(a) = &mut self.external {
             analyses.push(a);
         }
         if let Some(a) = &mut self.races {
@@ -132,10 +155,11 @@ pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
         trace.read(&mut open, |batch| feed(&mut deciders.each(), &mut done, batch));
     outcome?;
     deciders.each().into_iter().for_each(Analysis::finish);
-    let story = match &deciders.atomicity {
+    let mut story = match &deciders.atomicity {
         Some(engine) => Story::tell(trace, question, engine.as_ref(), reading.events)?,
         None => Story::default(),
     };
+    story.tell_more(trace, question, &deciders, reading.events)?;
     Ok(answer(trace, question, &open, &reading, &mut deciders, &story))
 }
 
@@ -147,9 +171,37 @@ struct Story {
     unexplained: usize,
     refuted: Vec<paceline_analysis::explain::BlockRef>,
     violating: Option<Components>,
+    /// Why yields are missing.
+    reasons: Vec<Reason>,
+    /// For each cycle of deterministic blocks, where its block began and where it closed.
+    entered: Vec<(EventRef, EventRef)>,
 }
 
 impl Story {
+    /// The same for the other properties that need a second look.
+    fn tell_more(
+        &mut self,
+        trace: &Trace,
+        question: &Question,
+        deciders: &Deciders,
+        events: u64,
+    ) -> Result<(), Error> {
+        if let Some(c) = deciders.cooperability.as_ref().filter(|c| !c.inferred().is_empty()) {
+            let mut reasons = Reasons::new(question.yields(), c.inferred());
+            pass(trace, events, &mut [&mut reasons])?;
+            self.reasons = reasons.reasons().to_vec();
+        }
+        if let Some(external) = deciders.external.as_ref().filter(|e| !e.cycles().is_empty()) {
+            let ends = external.cycles().iter().flat_map(|c| [c.begin, c.event]);
+            let mut picked = Picked::new(ends.collect());
+            pass(trace, events, &mut [&mut picked])?;
+            let both = external.cycles().iter();
+            self.entered =
+                both.filter_map(|c| picked.find(c.begin).zip(picked.find(c.event))).collect();
+        }
+        Ok(())
+    }
+
     /// Nothing is read again when there is nothing to tell. `events` is how many were read.
     fn tell(
         trace: &Trace,
@@ -186,6 +238,7 @@ impl Story {
             unexplained: all.len() - cycles.len(),
             refuted: blame.refuted().to_vec(),
             violating: components,
+            ..Story::default()
         })
     }
 }
@@ -277,14 +330,18 @@ fn verdicts(
         nodes: deciders.nodes.as_ref().map(nodes),
     });
     let race = deciders.races.as_ref().map(|races| verdict::race(races, symbols, findings));
-    let determinism = deciders
-        .conflicts
+    let cooperability = deciders
+        .cooperability
         .as_ref()
-        .map(|conflicts| verdict::determinism(conflicts, symbols, findings));
+        .map(|c| verdict::cooperability(c, &story.reasons, symbols, findings));
+    let both = deciders.conflicts.as_ref().zip(deciders.external.as_ref());
+    let determinism = both.map(|(conflicts, external)| {
+        verdict::determinism(conflicts, external, &story.entered, symbols, findings)
+    });
     let reduction = deciders.reduction.as_mut().map(|reduction| {
         verdict::reduction(reduction, deciders.races.as_ref(), &story.refuted, symbols, findings)
     });
-    model::Verdicts { atomicity, cooperability: None, determinism, race, reduction }
+    model::Verdicts { atomicity, cooperability, determinism, race, reduction }
 }
 
 fn violating(components: &Components, symbols: &Symbols) -> Vec<model::Violating> {
@@ -306,4 +363,37 @@ fn nodes([merging, plain]: &[Velodrome; 2]) -> model::Nodes {
         allocated_without_merge: plain.allocated,
         max_alive_without_merge: plain.max_alive,
     }
+}
+
+/// Picks some events out of a trace.
+struct Picked {
+    wanted: Vec<u64>,
+    events: Vec<EventRef>,
+}
+
+impl Picked {
+    fn new(mut wanted: Vec<u64>) -> Picked {
+        wanted.sort_unstable();
+        wanted.dedup();
+        Picked { wanted, events: Vec::new() }
+    }
+
+    fn find(&self, number: u64) -> Option<EventRef> {
+        let place = self.events.binary_search_by_key(&number, |at| at.number).ok()?;
+        Some(self.events[place])
+    }
+}
+
+impl Analysis for Picked {
+    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
+        while let Some(&number) = self.wanted.get(self.events.len()) {
+            let Some(&event) = batch.events.get((number - batch.first) as usize) else {
+                return ControlFlow::Continue(());
+            };
+            self.events.push(EventRef { number, event });
+        }
+        ControlFlow::Break(())
+    }
+
+    fn finish(&mut self) {}
 }

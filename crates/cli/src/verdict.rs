@@ -2,12 +2,14 @@
 
 use paceline_analysis::atomizer::Atomizer;
 use paceline_analysis::conflict_freedom::ConflictFreedom;
+use paceline_analysis::cooperability::{Cooperability, Reason};
 use paceline_analysis::explain::{BlockRef, EventRef};
+use paceline_analysis::external::External;
 use paceline_analysis::finding::{Blame, Finding, Rule, Story};
 use paceline_analysis::occurrence::{Block, Occurrence, Target};
 use paceline_analysis::race::RaceDetector;
 use paceline_report::{compose, model};
-use paceline_trace::{Event, LockId, Op, Symbols};
+use paceline_trace::{Event, LabelId, LockId, Op, Symbols};
 
 /// An event that an analysis kept the essence of.
 fn event(at: Occurrence, target: Target) -> EventRef {
@@ -43,9 +45,55 @@ pub fn race(
     model::Race { holds: races.is_empty(), variables }
 }
 
-/// Determinism: conflicts inside blocks.
+/// Cooperability: missing yields, and yields inside atomic blocks.
+pub fn cooperability(
+    analysis: &Cooperability,
+    reasons: &[Reason],
+    symbols: &Symbols,
+    findings: &mut Vec<model::Finding>,
+) -> model::Cooperability {
+    let inferred = analysis.inferred();
+    for site in inferred.sites() {
+        let missing = site.first;
+        let op = |thread, op, site| Event { thread, op, site };
+        let reason = reasons.iter().find(|r| r.missing.event == missing.event);
+        let earlier = reason.map(|r| EventRef {
+            number: r.earlier,
+            event: op(r.earlier_thread, r.earlier_op, r.earlier_site),
+        });
+        let event = op(missing.thread, missing.op, missing.site);
+        let late = EventRef { number: missing.event, event };
+        let events = earlier.into_iter().chain([late]).collect();
+        let found = finding(Rule::Cooperability, None, events, site.count);
+        findings.push(compose::finding(&found, symbols));
+    }
+    let mut yield_sites: Vec<String> =
+        inferred.sites().iter().map(|s| compose::site(s.first.site, symbols)).collect();
+    yield_sites.sort_unstable();
+    yield_sites.dedup();
+    model::Cooperability {
+        holds: inferred.is_empty(),
+        first_event: analysis.first_event(),
+        yields: inferred.positions().to_vec(),
+        yield_sites,
+        yields_in_blocks: analysis
+            .yields_in_blocks()
+            .iter()
+            .map(|y| model::YieldInBlock {
+                event: y.event,
+                kind: format!("{:?}", y.kind).to_lowercase(),
+                site: compose::site(y.site, symbols),
+                label: compose::label(y.label, y.block_site, symbols),
+            })
+            .collect(),
+    }
+}
+
+/// Determinism: conflicts inside blocks, and interference from outside.
 pub fn determinism(
     analysis: &ConflictFreedom,
+    external: &External,
+    entered: &[(EventRef, EventRef)],
     symbols: &Symbols,
     findings: &mut Vec<model::Finding>,
 ) -> model::Determinism {
@@ -59,13 +107,21 @@ pub fn determinism(
             findings.push(compose::finding(&found, symbols));
         }
     }
+    for &(begin, closing) in entered {
+        let label = if let Op::Begin(label) = begin.event.op { label } else { LabelId::UNNAMED };
+        let (thread, site) = (begin.event.thread, begin.event.site);
+        let block = Block { begin: begin.number, thread, label, site };
+        let found = finding(Rule::ExternalSerializability, Some(block), vec![begin, closing], 1);
+        findings.push(compose::finding(&found, symbols));
+    }
     let first = conflicts.iter().min_by_key(|c| c.second.event);
+    let (conflict_free, serializable) = (conflicts.is_empty(), external.cycles().is_empty());
     model::Determinism {
-        holds: conflicts.is_empty(),
-        conflict_free: conflicts.is_empty(),
-        externally_serializable: true,
+        holds: conflict_free && serializable,
+        conflict_free,
+        externally_serializable: serializable,
         first_conflict: first.map(|c| (c.first.event, c.second.event)),
-        first_event: None,
+        first_event: external.cycles().first().map(|c| c.event),
     }
 }
 

@@ -45,6 +45,9 @@ pub struct Args {
     /// Count the nodes of Velodrome's graph, with and without merging
     #[arg(long)]
     stats: bool,
+    /// For cooperability: a join yields to the joined thread only
+    #[arg(long)]
+    join_yields_to_child: bool,
     /// Show at most this many findings for a trace
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_findings: usize,
@@ -82,6 +85,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         first_only: args.first,
         all_transactions: args.all,
         node_counts: args.stats,
+        join_yields_to_child: args.join_yields_to_child,
         max_findings: args.max_findings,
     };
     if args.witness.is_some() && args.traces.len() > 1 {
