@@ -36,6 +36,7 @@ Exit status: 0 clean, 1 findings, 2 usage or input error, 3 incomplete, 4 nothin
 pub enum Command {
     Check(commands::check::Args),
     Explain(commands::explain::Args),
+    Yields(commands::yields::Args),
     Stats(commands::stats::Args),
     Convert(commands::convert::Args),
     Generate(commands::generate::Args),

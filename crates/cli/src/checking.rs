@@ -3,7 +3,6 @@
 
 use std::ops::ControlFlow;
 
-use paceline_analysis::Analysis;
 use paceline_analysis::atomicity::{Atomicity, Engine, Options, Running, Velodrome};
 use paceline_analysis::atomizer::Atomizer;
 use paceline_analysis::blame::Blame;
@@ -13,7 +12,8 @@ use paceline_analysis::cooperability::{self, Cooperability, Reason, Reasons};
 use paceline_analysis::explain::{EventRef, Explainer, Explanation};
 use paceline_analysis::external::{self, External};
 use paceline_analysis::finding::{Finding, Rule, group};
-use paceline_analysis::race::RaceDetector;
+use paceline_analysis::race::{RaceDetector, RaceFilter, WithoutRaceFree};
+use paceline_analysis::{Analysis, Cycle};
 use paceline_report::{compose, model};
 use paceline_trace::pipeline::Reading;
 use paceline_trace::{Batch, Error, Source as _, Symbols};
@@ -48,6 +48,7 @@ pub struct Question {
     pub all_transactions: bool,
     pub node_counts: bool,
     pub join_yields_to_child: bool,
+    pub filter_race_free: bool,
     pub max_findings: usize,
 }
 
@@ -82,11 +83,14 @@ struct Deciders {
 }
 
 impl Deciders {
-    fn new(question: &Question) -> Deciders {
+    fn new(question: &Question, filter: Option<RaceFilter>) -> Deciders {
         let options = Options { first_only: question.first_only };
         let all = |property| question.asks(property);
         Deciders {
-            atomicity: all(Property::Atomicity).then(|| question.engine.start(options)),
+            atomicity: all(Property::Atomicity).then(|| match filter {
+                Some(filter) => Filtered::start(question.engine.start(options), filter),
+                None => question.engine.start(options),
+            }),
             nodes: question
                 .node_counts
                 .then(|| [Velodrome::new(options), Velodrome::without_merge(options)]),
@@ -149,7 +153,8 @@ pub struct Checked {
 /// Answers a question about a trace.
 pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
     let mut open = trace.open_first()?;
-    let mut deciders = Deciders::new(question);
+    let filter = question.filter_race_free.then(|| race_filter(trace)).transpose()?;
+    let mut deciders = Deciders::new(question, filter);
     let mut done = Vec::new();
     let (reading, outcome) =
         trace.read(&mut open, |batch| feed(&mut deciders.each(), &mut done, batch));
@@ -161,6 +166,50 @@ pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
     };
     story.tell_more(trace, question, &deciders, reading.events)?;
     Ok(answer(trace, question, &open, &reading, &mut deciders, &story))
+}
+
+/// Finds out which variables have races.
+fn race_filter(trace: &Trace) -> Result<RaceFilter, Error> {
+    let mut detector = RaceDetector::default();
+    pass(trace, u64::MAX, &mut [&mut detector])?;
+    Ok(RaceFilter::new(&detector))
+}
+
+/// An engine that is not told of race-free variables. Its cycles carry the numbers of the trace.
+struct Filtered {
+    engine: WithoutRaceFree<Box<dyn Atomicity>>,
+    cycles: Vec<Cycle>,
+}
+
+impl Filtered {
+    fn start(engine: Box<dyn Atomicity>, filter: RaceFilter) -> Box<dyn Atomicity> {
+        Box::new(Filtered { engine: WithoutRaceFree::new(engine, filter), cycles: Vec::new() })
+    }
+}
+
+impl Analysis for Filtered {
+    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
+        self.engine.events(batch)
+    }
+
+    fn finish(&mut self) {
+        self.engine.finish();
+        let original = |number| self.engine.original(number);
+        let cycles = self.engine.analysis().cycles().iter();
+        self.cycles = cycles
+            .map(|c| Cycle { event: original(c.event), begin: original(c.begin), ..*c })
+            .collect();
+    }
+}
+
+impl Atomicity for Filtered {
+    fn cycles(&self) -> &[Cycle] {
+        &self.cycles
+    }
+
+    fn stands_for(&self, index: usize) -> u64 {
+        self.engine.analysis().stands_for(index)
+    }
 }
 
 /// What the passes after the first found out about atomicity.
@@ -284,6 +333,13 @@ fn answer(
     findings.truncate(question.max_findings);
     if hidden + story.unexplained > 0 {
         notes.push("there are more findings than shown; --max-findings N shows more".to_owned());
+    }
+    if question.filter_race_free {
+        notes.push(
+            "accesses of race-free variables were left out of the atomicity check: the verdict is \
+             the same, but cycles are shown by locks, not by data"
+                .to_owned(),
+        );
     }
     let incomplete = is_incomplete(open, reading);
     let nothing = reading.events == 0 || question.needs_blocks() && reading.transactions == 0;

@@ -48,6 +48,9 @@ pub struct Args {
     /// For cooperability: a join yields to the joined thread only
     #[arg(long)]
     join_yields_to_child: bool,
+    /// Leave accesses of race-free variables out of the atomicity check (one more pass)
+    #[arg(long)]
+    filter_race_free: bool,
     /// Show at most this many findings for a trace
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_findings: usize,
@@ -86,10 +89,14 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         all_transactions: args.all,
         node_counts: args.stats,
         join_yields_to_child: args.join_yields_to_child,
+        filter_race_free: args.filter_race_free,
         max_findings: args.max_findings,
     };
     if args.witness.is_some() && args.traces.len() > 1 {
         anyhow::bail!("--witness takes one trace at a time");
+    }
+    if args.filter_race_free && args.traces.iter().any(|path| path == Path::new("-")) {
+        anyhow::bail!("--filter-race-free reads a trace twice: give it a file, not standard input");
     }
     let mut output = args.output.as_deref().map(Output::create).transpose()?;
     let mut status = Status::Clean;

@@ -8,3 +8,4 @@ pub mod explain;
 pub mod generate;
 pub mod man;
 pub mod stats;
+pub mod yields;
