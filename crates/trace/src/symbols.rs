@@ -171,6 +171,24 @@ impl Interner {
         self.slots[hash as usize & (self.slots.len() - 1)].id
     }
 
+    /// The number of the short name with this key and hash; none if it is new, or long.
+    #[inline(always)]
+    pub fn find_short(&self, key: Key, hash: u64) -> Option<u32> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = &self.slots[at];
+            if slot.key == key {
+                // A digest has to be compared by its text; free slots have no name's key.
+                return (!key.is_digest() && slot.id != FREE).then_some(slot.id);
+            }
+            if slot.id == FREE {
+                return None;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
     /// The number of the name with this key and hash.
     #[inline(always)]
     pub fn find(&self, key: Key, hash: u64, name: &[u8]) -> Option<u32> {

@@ -133,32 +133,51 @@ impl StdReader {
     /// Appends the events of the next few lines; false if the line after them is malformed.
     #[inline]
     fn group(&mut self, events: &mut Vec<Event>) -> bool {
+        events.reserve(GROUP);
+        if self.symbols.vars.len() > FEW_NAMES {
+            self.in_two_steps(events)
+        } else {
+            self.one_by_one(events)
+        }
+    }
+
+    /// Few names: their table is in the cache, so each line is finished at once.
+    fn one_by_one(&mut self, events: &mut Vec<Event>) -> bool {
+        let StdReader { blocks, at, symbols, threads, .. } = self;
+        let text = blocks.text();
+        for _ in 0..GROUP {
+            let Some((token, next)) = any_line(text, *at, symbols, threads) else {
+                return *at == text.len();
+            };
+            let Some(event) = resolve(text, &token, symbols) else { return false };
+            events.push(event);
+            *at = next;
+        }
+        true
+    }
+
+    /// Many names: every table entry is touched before the first is needed, because the loads are
+    /// independent and overlap.
+    fn in_two_steps(&mut self, events: &mut Vec<Event>) -> bool {
         let StdReader { blocks, at, symbols, threads, tokens, .. } = self;
         let text = blocks.text();
         let mut taken = 0;
-        for token in tokens.iter_mut() {
-            let next = short_line(text, *at, symbols, threads, token)
-                .or_else(|| any_line(text, *at, symbols, threads, token));
-            let Some(next) = next else { break };
+        for place in tokens.iter_mut() {
+            let Some((token, next)) = any_line(text, *at, symbols, threads) else { break };
+            *place = token;
             *at = next;
             taken += 1;
         }
         let good = taken == GROUP || *at == text.len();
         let tokens = &tokens[..taken];
-        if symbols.vars.len() > FEW_NAMES {
-            // Touch every table entry first: the loads are independent and overlap.
-            let touched = tokens.iter().fold(0, |sum, token| sum ^ symbols.vars.warm(token.hash));
-            std::hint::black_box(touched);
-        }
-        events.reserve(GROUP);
+        let touched = tokens.iter().fold(0, |sum, token| sum ^ symbols.vars.warm(token.hash));
+        std::hint::black_box(touched);
         for token in tokens {
-            match resolve(text, token, symbols) {
-                Some(event) => events.push(event),
-                None => {
-                    *at = token.line_start as usize;
-                    return false;
-                }
-            }
+            let Some(event) = resolve(text, token, symbols) else {
+                *at = token.line_start as usize;
+                return false;
+            };
+            events.push(event);
         }
         good
     }
@@ -209,8 +228,7 @@ fn short_line(
     at: usize,
     symbols: &mut Symbols,
     threads: &mut ThreadCache,
-    token: &mut Token,
-) -> Option<usize> {
+) -> Option<(Token, usize)> {
     let window: &[u8; 64] = text.get(at..)?.first_chunk()?;
     let start = sixteen(window, 0);
     let bar = first(b'|', start)?;
@@ -233,7 +251,7 @@ fn short_line(
         return None;
     }
     let key = Key::leading(sixteen(window, bar + 1 + operand), operand_len);
-    *token = Token {
+    let token = Token {
         line_start: at as u32,
         operand: (at + bar + 1 + operand) as u32,
         operand_len: operand_len as u32,
@@ -243,7 +261,7 @@ fn short_line(
         key,
         hash: key.hash(),
     };
-    Some(at + place + digits + 1)
+    Some((token, at + place + digits + 1))
 }
 
 #[inline(always)]
@@ -303,13 +321,27 @@ fn short_operation(field: u128, end: usize) -> Option<(Kind, usize)> {
 }
 
 /// Takes apart any line.
+#[inline(always)]
 fn any_line(
     text: &[u8],
     at: usize,
     symbols: &mut Symbols,
     threads: &mut ThreadCache,
-    token: &mut Token,
-) -> Option<usize> {
+) -> Option<(Token, usize)> {
+    match short_line(text, at, symbols, threads) {
+        Some(taken) => Some(taken),
+        None => long_line(text, at, symbols, threads),
+    }
+}
+
+/// Takes apart a line without any assumption about it.
+#[inline(never)]
+fn long_line(
+    text: &[u8],
+    at: usize,
+    symbols: &mut Symbols,
+    threads: &mut ThreadCache,
+) -> Option<(Token, usize)> {
     let bar = at + memchr::memchr(b'|', text.get(at..)?)?;
     let thread = &text[at..bar];
     let thread = threads.find(Key::new(thread), thread, &mut symbols.threads)?;
@@ -318,7 +350,7 @@ fn any_line(
     let (kind, operand, operand_len) = operation(text, op, bar)?;
     let (site, next) = location(text, bar + 1, symbols)?;
     let key = Key::new(&text[operand..operand + operand_len]);
-    *token = Token {
+    let token = Token {
         line_start: at as u32,
         operand: operand as u32,
         operand_len: operand_len as u32,
@@ -328,7 +360,7 @@ fn any_line(
         key,
         hash: key.hash(),
     };
-    Some(next)
+    Some((token, next))
 }
 
 /// The kind of each operation with a name of one letter.
@@ -417,14 +449,25 @@ fn large_number(digits: &[u8], symbols: &mut Symbols) -> Site {
 /// Looks up the operand of a token; `None` if it is not a name.
 #[inline(always)]
 fn resolve(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<Event> {
-    let at = token.operand as usize;
-    let name = &text[at..at + token.operand_len as usize];
-    let id = match symbols.name_space(token.kind) {
-        Some(_) if name.is_empty() => LabelId::UNNAMED.0,
-        Some(names) => intern(names, token.key, token.hash, name)?,
-        None => 0,
+    let is_access = matches!(token.kind, Kind::Read | Kind::Write);
+    let known = if is_access { symbols.vars.find_short(token.key, token.hash) } else { None };
+    let id = match known {
+        Some(id) => id,
+        None => resolve_any(text, token, symbols)?,
     };
     Some(Event { thread: token.thread, op: Op::new(token.kind, id), site: token.site })
+}
+
+/// The same for operations and names that are not the usual ones.
+#[inline(never)]
+fn resolve_any(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<u32> {
+    let at = token.operand as usize;
+    let name = &text[at..at + token.operand_len as usize];
+    match symbols.name_space(token.kind) {
+        Some(_) if name.is_empty() => Some(LabelId::UNNAMED.0),
+        Some(names) => intern(names, token.key, token.hash, name),
+        None => Some(0),
+    }
 }
 
 /// The number of a name. Whether it is a name at all is only asked when it is new.
