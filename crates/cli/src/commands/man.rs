@@ -10,9 +10,11 @@ use crate::output::Output;
 use crate::status::Status;
 
 /// Write the manual page
-///
-/// Examples: paceline man | man -l -   ·   paceline man --dir share/man/man1
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paceline man | man -l -
+  paceline man --dir ~/.local/share/man/man1")]
 pub struct Args {
     /// Write one page for each sub-command into this folder
     #[arg(long, value_name = "DIR")]
