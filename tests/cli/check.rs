@@ -30,7 +30,7 @@ fn a_block_without_a_name_is_called_by_its_place() {
 #[test]
 fn long_names_leave_the_table_in_shape() {
     let long = "org/example/warehouse/inventory/StockKeeper.takeOneFromTheShelf(ILjava/util/Map;)V";
-    let words = VIOLATION.replace("Set.add", long).replace('x', &format!("@1F.{long}.count_I"));
+    let words = VIOLATION.replace("Set.add", long).replace("(x)", &format!("(@1F.{long}.count_I)"));
     let run = Folder::new().with("bad.std", &words).run("check bad.std").ends_with(1);
     insta::assert_snapshot!(run.stable());
     let table = run.text().lines().skip_while(|line| !line.contains("event  T1"));
@@ -132,7 +132,6 @@ fn every_engine_agrees() {
     }
 }
 
-/// A, B and C overlap in time, yet B, A, C is an equivalent serial order.
 #[test]
 fn the_witness_is_serial_and_has_the_same_events() {
     let folder = Folder::new();
@@ -145,7 +144,7 @@ fn the_witness_is_serial_and_has_the_same_events() {
     };
     let (mut before, mut after) = (lines("in.std"), lines("out.std"));
     assert_ne!(before, after, "the blocks of the input overlap");
-    assert_eq!(open_while_others_act(&before).is_some(), true);
+    assert!(open_while_others_act(&before).is_some());
     assert_eq!(open_while_others_act(&after), None);
     before.sort();
     after.sort();

@@ -93,7 +93,7 @@ fn the_findings() {
     let report = report();
     let findings = list(&report["findings"]);
     let rules: Vec<&str> = findings.iter().map(|f| f["rule"].as_str().unwrap()).collect();
-    for rule in ["atomicity", "race", "reduction"] {
+    for rule in ["atomicity", "race", "lockset"] {
         assert!(rules.contains(&rule), "{rules:?}");
     }
     let fields = [

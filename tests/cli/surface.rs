@@ -70,9 +70,13 @@ fn completions_for_every_shell() {
     let folder = Folder::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = folder.run(&format!("completions {shell}")).ends_with(0);
-        for word in COMMANDS.into_iter().chain(["witness", "violation-at", "aerodrome-basic"]) {
+        for word in COMMANDS.into_iter().chain(["witness", "violation-at"]) {
             assert!(script.text().contains(word), "{shell}: {word}");
         }
+    }
+    for shell in ["bash", "fish", "zsh"] {
+        let script = folder.run(&format!("completions {shell}")).ends_with(0);
+        assert!(script.text().contains("aerodrome-basic"), "{shell} knows values too");
     }
     folder.run("completions dos").ends_with(2);
 }
@@ -99,10 +103,7 @@ fn colour_when_asked_for() {
     let always = folder.run("--color always check bad.std").ends_with(1);
     assert!(!plain.text().contains('\x1b'));
     assert_eq!(never.stable(), plain.stable());
-    assert!(
-        always.text().starts_with("\x1b[1m\x1b[31mviolation")
-            || always.text().starts_with("\x1b[31")
-    );
+    assert!(always.text().starts_with('\x1b'), "{:?}", always.text());
     let stripped = anstream::adapter::strip_str(always.text()).to_string();
     assert_eq!(crate::Run { out: stripped.into_bytes(), ..always }.stable(), plain.stable());
     let error = folder.run("--color always check missing.std").ends_with(2);

@@ -225,9 +225,9 @@ pub fn notes(open: &Open, reading: &Reading) -> Vec<String> {
         _ => notes.push(format!("{count} {what}s were {fate}")),
     };
     note(skipped.foreign_lines, "line", "skipped: output of the program, no event");
-    note(skipped.lost_events, "event", "lost: the program wrote into its line");
+    note(skipped.lost_events, "event", "lost: the program printed something in between");
     for (name, &count) in &skipped.unmodelled {
-        note(count, &format!("`{name}` line"), "skipped: it orders nothing that is modelled");
+        note(count, &format!("`{name}` line"), "skipped: nothing is ordered by this operation");
     }
     note(skipped.malformed, "malformed line", "skipped");
     note(reading.malformed, "malformed event", "skipped");

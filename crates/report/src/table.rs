@@ -100,12 +100,12 @@ pub fn shorten(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Breaks a text at blanks into lines that fit, all but the first behind `indent` blanks.
-/// `used` columns of the first line are taken. Names of any length stay whole.
-pub fn wrap(text: &str, used: usize, indent: usize) -> String {
+/// Puts words into lines that fit, all but the first behind `indent` blanks. `used` columns of the
+/// first line are taken. Words of any length stay whole.
+pub fn wrap<'a>(words: impl IntoIterator<Item = &'a str>, used: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = used;
-    for (i, word) in text.split(' ').enumerate() {
+    for (i, word) in words.into_iter().enumerate() {
         let length = word.chars().count();
         if i > 0 && column + 1 + length > WIDTH {
             let _ = write!(out, "\n{:indent$}", "");
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn long_texts_are_wrapped_behind_their_heading() {
-        assert_eq!(wrap("one two", 0, 2), "one two");
-        assert_eq!(wrap("one two", 74, 2), "one\n  two");
-        assert_eq!(wrap("one two", 73, 2), "one two");
-        assert_eq!(wrap(&"w".repeat(90), 8, 8), "w".repeat(90));
+        assert_eq!(wrap(["one", "two"], 0, 2), "one two");
+        assert_eq!(wrap(["one", "two"], 74, 2), "one\n  two");
+        assert_eq!(wrap(["one", "two"], 73, 2), "one two");
+        assert_eq!(wrap([&*"w".repeat(90)], 8, 8), "w".repeat(90));
     }
 
     #[test]

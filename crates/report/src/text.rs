@@ -1,6 +1,7 @@
 //! A report for people: each finding with its table, then what came out. At most 80 columns, but
 //! for names that are longer.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -30,10 +31,10 @@ pub fn report(report: &Report, took: Duration) -> String {
         }
     }
     for note in &report.notes {
-        let _ = writeln!(out, "{} {}", "note:".cyan().bold(), wrap(note, 6, 6));
+        let _ = writeln!(out, "{} {}", "note:".cyan().bold(), wrap(note.split(' '), 6, 6));
     }
     let _ = writeln!(out, "{}: {}", report.input.path.bold(), verdicts(report));
-    let _ = writeln!(out, "  {}", wrap(&size(&report.input, took), 2, 2));
+    let _ = writeln!(out, "  {}", wrap(size(&report.input, took).split(' '), 2, 2));
     out
 }
 
@@ -45,10 +46,9 @@ pub fn finding(finding: &Finding) -> String {
     } else {
         finding.severity.yellow().bold().to_string()
     };
-    let title = wrap(&finding.title, finding.severity.len() + 2, INDENT);
-    let _ = writeln!(out, "{severity}: {}", title.bold());
+    let _ = writeln!(out, "{severity}: {}", finding.title.bold());
     let mut fact = |heading: &str, text: &str| {
-        let _ = writeln!(out, "  {heading:<8}{}", wrap(text, INDENT, INDENT));
+        let _ = writeln!(out, "  {heading:<8}{text}");
     };
     if let Some(blame) = &finding.blame {
         fact("block", &blamed(blame));
@@ -62,7 +62,7 @@ pub fn finding(finding: &Finding) -> String {
     let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
     fact("seen", &format!("{times}, id {}", finding.id));
     if let Some(remark) = &finding.remark {
-        fact("note", remark);
+        fact("note", &wrap(remark.split(' '), INDENT, INDENT));
     }
     out.push('\n');
     out + &table(finding)
@@ -85,17 +85,18 @@ fn spared(blocks: &[Block]) -> String {
     let name = |b: &Block| shorten(&block_name(&b.label), 40);
     let names: Vec<String> =
         shown.map(|b| format!("{} (event {})", name(b), b.begin_event)).collect();
-    match blocks.len().saturating_sub(MOST) {
+    let names = match blocks.len().saturating_sub(MOST) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
-    }
+    };
+    wrap(names.split(' '), INDENT, INDENT)
 }
 
 /// The cycle: who comes before whom, and back to the first.
 fn cycle(transactions: &[Transaction]) -> String {
-    let mut steps: Vec<String> = transactions.iter().map(who).collect();
-    steps.extend(steps.first().cloned());
-    steps.join(" → ")
+    let mut steps: Vec<String> = transactions.iter().map(|t| who(t) + " →").collect();
+    steps.extend(transactions.first().map(who));
+    wrap(steps.iter().map(String::as_str), INDENT, INDENT)
 }
 
 fn who(transaction: &Transaction) -> String {
@@ -108,8 +109,12 @@ fn who(transaction: &Transaction) -> String {
 
 /// Every transaction on some cycle, those of one component together.
 fn violating(transactions: &[Violating]) -> String {
+    let mut begins = HashMap::new();
+    for transaction in transactions {
+        begins.entry(transaction.component).or_insert(transaction.first_event);
+    }
     let mut transactions: Vec<&Violating> = transactions.iter().collect();
-    transactions.sort_by_key(|t| t.component);
+    transactions.sort_by_key(|t| begins[&t.component]);
     let mut out = String::new();
     let mut component = None;
     for transaction in transactions {
@@ -165,8 +170,8 @@ fn verdicts(report: &Report) -> String {
     };
     let at = |event: Option<u64>| event.map_or_else(String::new, |e| format!(" (event {e})"));
     if let Some(a) = &v.atomicity {
-        let empty = report.input.transactions == 0;
-        let yes = if empty { "no block, so none that is not atomic" } else { "atomic" };
+        let seen = report.input.transactions > 0;
+        let yes = if seen { "atomic" } else { "no block seen that could be atomic or not" };
         say(a.holds, yes, format!("not atomic{}", at(a.first_event)));
     }
     if let Some(c) = &v.cooperability {

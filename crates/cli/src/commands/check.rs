@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use clap::builder::TypedValueParser;
 use clap::{ValueEnum, ValueHint};
 use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::Engine;
@@ -12,7 +13,7 @@ use paceline_report::{compose, text};
 use paceline_trace::format::Format;
 use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 
-use crate::args::{ReadArgs, show};
+use crate::args::{ReadArgs, one_of, show};
 use crate::checking::{Property, Question, check};
 use crate::output::Output;
 use crate::status::{Status, complain, warn};
@@ -34,7 +35,7 @@ pub struct Args {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "atomicity")]
     property: Vec<Property>,
     /// How to decide atomicity
-    #[arg(long, value_name = "ENGINE", value_parser = parse_engine, default_value = "auto")]
+    #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = "auto")]
     engine: Engine,
     /// Stop at the first violation
     #[arg(long)]
@@ -74,11 +75,8 @@ pub enum Shown {
     Json,
 }
 
-fn parse_engine(name: &str) -> Result<Engine, String> {
-    Engine::from_name(name).ok_or_else(|| {
-        let known: Vec<&str> = Engine::ALL.iter().map(|e| e.name()).collect();
-        format!("known engines are {}", known.join(", "))
-    })
+fn engine_parser() -> impl TypedValueParser<Value = Engine> {
+    one_of(Engine::ALL.iter().map(|e| e.name()), Engine::from_name)
 }
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {

@@ -9,10 +9,10 @@ use paceline_trace::pipeline::Reading;
 use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Blocks, Error, Site, SiteKind, Source as _};
 
-use crate::args::{ReadArgs, parse_format, show};
+use crate::args::{ReadArgs, format_parser, show};
 use crate::output::Output;
 use crate::progress::Bar;
-use crate::status::{Status, warn};
+use crate::status::{Status, note};
 use crate::traces::{Open, Trace, is_incomplete, notes};
 
 /// Convert a trace into another format
@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
     /// The format of the output, when its name does not tell
-    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     to: Option<Format>,
     #[command(flatten)]
     read: ReadArgs,
@@ -75,9 +75,9 @@ fn tell(copied: &Copied, open: &Open, to: Format, quiet: bool) {
     if quiet {
         return;
     }
-    notes(open, &copied.reading).iter().for_each(|note| warn(note));
+    notes(open, &copied.reading).iter().for_each(|text| note(text));
     if copied.has_sites && to != Format::Pace {
-        warn(&format!("{} has no room for source locations: they became numbers", to.name()));
+        note(&format!("{} has no room for source locations: they became numbers", to.name()));
     }
 }
 
