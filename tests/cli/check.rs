@@ -89,6 +89,30 @@ fn by_default_all_violations_with_first_only_one() {
 }
 
 #[test]
+fn what_is_not_shown_still_counts() {
+    let run = Folder::new().with("two.std", TWO).run("check --max-findings 0 two.std").ends_with(1);
+    assert!(run.text().contains("two.std: not atomic (event 4)\n"));
+}
+
+#[test]
+fn the_same_about_the_same_is_one_finding() {
+    let round = "T1|begin(d)|1 T1|fork(A)|2 T1|w(x)|3 A|w(x)|4 T1|join(A)|5 T1|end(d)|6";
+    let words = format!("{round} {}", round.replace('A', "B"));
+    let folder = Folder::new().with("two.std", &words);
+    let run = folder.run("check --property determinism --format json two.std").ends_with(1);
+    let findings = run.json()["findings"].clone();
+    assert_eq!(findings.as_array().unwrap().len(), 1);
+    assert_eq!(findings[0]["count"], 2);
+}
+
+#[test]
+fn several_properties_are_answered_one_a_line() {
+    let folder = Folder::new().with("bad.std", VIOLATION);
+    let line = "check --property atomicity,determinism,race,reduction bad.std";
+    insta::assert_snapshot!(folder.run(line).ends_with(1).stable());
+}
+
+#[test]
 fn findings_beyond_the_limit_are_mentioned() {
     let folder = Folder::new().with("two.std", TWO);
     let run = folder.run("check --max-findings 1 two.std").ends_with(1);

@@ -33,8 +33,14 @@ pub fn report(report: &Report, took: Duration) -> String {
     for note in &report.notes {
         let _ = writeln!(out, "{} {}", "note:".cyan().bold(), wrap(note.split(' '), 6, 6));
     }
-    let _ = writeln!(out, "{}: {}", report.input.path.bold(), verdicts(report));
-    let _ = writeln!(out, "  {}", wrap(size(&report.input, took).split(' '), 2, 2));
+    let verdicts = verdicts(report);
+    let before = if verdicts.len() > 1 { "\n  " } else { " " };
+    let _ = write!(out, "{}:", report.input.path.bold());
+    for verdict in verdicts {
+        let _ = write!(out, "{before}{verdict}");
+    }
+    let size = size(&report.input, took);
+    let _ = writeln!(out, "\n  {}", wrap(size.iter().map(String::as_str), 2, 2));
     out
 }
 
@@ -138,22 +144,22 @@ fn nodes(how: &str, allocated: u64, alive: u64) -> String {
     format!("nodes {how}: {allocated} allocated, at most {alive} alive\n")
 }
 
-/// How large the trace is and how long it took.
-fn size(input: &Input, took: Duration) -> String {
-    let counts = [
-        count(input.events, "event"),
-        count(input.threads, "thread"),
-        count(input.variables, "variable"),
-        count(input.locks, "lock"),
-        count(input.transactions, "transaction"),
-    ];
+/// How large the trace is and how long it took, in pieces.
+fn size(input: &Input, took: Duration) -> [String; 6] {
     let seconds = took.as_secs_f64();
     let rate = match input.events as f64 / seconds.max(1e-6) / 1e6 {
         // What takes no time says nothing about the speed.
         _ if seconds < 0.1 => String::new(),
         rate => format!(" ({rate:.1} M events/s)"),
     };
-    format!("{}; {seconds:.2} s{rate}", counts.join(", "))
+    [
+        count(input.events, "event") + ",",
+        count(input.threads, "thread") + ",",
+        count(input.variables, "variable") + ",",
+        count(input.locks, "lock") + ",",
+        count(input.transactions, "transaction") + ";",
+        format!("{seconds:.2} s{rate}"),
+    ]
 }
 
 /// `1 lock`, `2 locks`.
@@ -162,7 +168,7 @@ fn count(number: u64, what: &str) -> String {
 }
 
 /// Every verdict in a few words.
-fn verdicts(report: &Report) -> String {
+fn verdicts(report: &Report) -> Vec<String> {
     let v = &report.verdicts;
     let mut words = Vec::new();
     let mut say = |holds: bool, yes: &str, no: String| {
@@ -189,5 +195,5 @@ fn verdicts(report: &Report) -> String {
         let warnings = count(r.warnings, "warning");
         say(r.holds, "reducible", format!("{warnings} ({} confirmed)", r.confirmed));
     }
-    words.join(", ")
+    words
 }
