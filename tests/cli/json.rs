@@ -1,5 +1,6 @@
 //! The JSON report, field by field: others depend on it.
 
+use paceline_report::model;
 use serde_json::Value;
 
 use crate::{Folder, VIOLATION};
@@ -86,6 +87,18 @@ fn the_verdicts() {
     assert!(verdicts["determinism"].as_object().unwrap().contains_key("first_conflict"));
     expect(&verdicts["race"], &[("holds", Is::Truth), ("variables", Is::List)]);
     assert_eq!(verdicts["race"]["variables"][0], "x");
+}
+
+#[test]
+fn the_verdict_about_yields() {
+    let verdict = serde_json::to_value(model::Cooperability::default()).unwrap();
+    let fields = [
+        ("holds", Is::Truth),
+        ("first_event", Is::NumberOrNull),
+        ("yields", Is::List),
+        ("yield_sites", Is::List),
+    ];
+    expect(&verdict, &fields);
 }
 
 #[test]

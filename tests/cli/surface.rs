@@ -118,6 +118,9 @@ fn quiet_keeps_notes_to_itself_but_not_results() {
     assert!(loud.err.contains("the pattern `nonsense` matches no method"), "{}", loud.err);
     assert_eq!(quiet.err, "");
     assert_eq!(loud.text(), quiet.text());
+    let note = |line: &str| folder.run(line).ends_with(0).text().contains("note: ");
+    assert!(note("check --except nonsense good.std"));
+    assert!(!note("check --quiet --except nonsense good.std"));
     let errors = folder.run("--quiet check missing.std").ends_with(2);
     assert!(errors.err.starts_with("error: missing.std: "));
 }

@@ -124,12 +124,15 @@ fn one(
 ) -> anyhow::Result<(String, Status)> {
     let started = Instant::now();
     let mut trace = Trace::new(path, &args.read, quiet)?;
-    let checked = match check(&mut trace, question) {
+    let mut checked = match check(&mut trace, question) {
         Ok(checked) => checked,
         Err(error) => return Ok((failed(&trace.name(), path, error, args.format)?, Status::Error)),
     };
     if let Some(witness) = &args.witness {
         write_witness(&trace, witness)?;
+    }
+    if quiet && args.format == Shown::Text {
+        checked.report.notes.clear();
     }
     let text = match args.format {
         Shown::Text => text::report(&checked.report, started.elapsed()),
