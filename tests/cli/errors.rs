@@ -1,6 +1,6 @@
 //! What the command says about bad input: which file, where, which rule, what to do.
 
-use crate::{CLEAN, Folder};
+use crate::{CLEAN, Folder, VIOLATION};
 
 /// Each line is a complaint about one file.
 #[test]
@@ -40,6 +40,39 @@ fn files_that_cannot_be_read() {
             ["missing.std", "folder", "prose.txt", "cut.std.gz"].map(complain).concat();
         insta::assert_snapshot!("unreadable_files", complaints);
     }
+}
+
+#[test]
+fn files_that_cannot_be_written() {
+    let folder = Folder::new().with("good.std", CLEAN).with("bad.std", VIOLATION);
+    let complaint = |line: &str| folder.run(line).ends_with(2).err;
+    insta::assert_snapshot!(
+        [
+            complaint("convert good.std nowhere/out.std"),
+            complaint("convert good.std good.std/out.std"),
+            complaint("generate nowhere/out.std"),
+            complaint("check good.std -o nowhere/report.txt"),
+            complaint("check good.std --witness nowhere/out.std"),
+            complaint("check good.std --witness out.rr"),
+            complaint("explain bad.std --minimize nowhere/out.std"),
+            complaint("explain bad.std --minimize out.rr"),
+            complaint("man --dir good.std"),
+        ]
+        .concat()
+    );
+    assert_eq!(folder.files(), ["bad.std", "good.std"]);
+}
+
+/// A device that is always full, where there is one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk() {
+    let folder = Folder::new().with("good.std", CLEAN);
+    let full = "error: cannot write /dev/full: No space left on device (os error 28)\n";
+    for line in ["convert good.std", "generate"] {
+        assert_eq!(folder.run(&format!("{line} /dev/full --to std")).ends_with(2).err, full);
+    }
+    assert_eq!(folder.run("check good.std -o /dev/full").ends_with(2).err, full);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use anyhow::Context as _;
 use clap::builder::TypedValueParser;
 use clap::{ValueEnum, ValueHint};
 use paceline_analysis::Analysis as _;
@@ -15,7 +16,7 @@ use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 
 use crate::args::{ReadArgs, one_of, show};
 use crate::checking::{Property, Question, check};
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 use crate::status::{Status, complain, warn};
 use crate::traces::Trace;
 
@@ -161,8 +162,9 @@ fn write_witness(trace: &Trace, path: &Path) -> anyhow::Result<()> {
         return Ok(());
     };
     let format = Format::from_path(path).unwrap_or(Format::Std);
+    let name = || cannot_write(path);
     let mut output = Output::create(path)?;
-    let mut writer = format.writer(&mut output, Blocks::Declared)?;
+    let mut writer = format.writer(&mut output, Blocks::Declared).with_context(name)?;
     for (i, events) in serial.chunks(BATCH).enumerate() {
         let batch = Batch {
             first: (i * BATCH) as u64 + 1,
@@ -170,9 +172,9 @@ fn write_witness(trace: &Trace, path: &Path) -> anyhow::Result<()> {
             counts: open.symbols().counts(),
             lines: Default::default(),
         };
-        writer.write(&batch, open.symbols())?;
+        writer.write(&batch, open.symbols()).with_context(name)?;
     }
-    writer.finish(open.symbols())?;
+    writer.finish(open.symbols()).with_context(name)?;
     drop(writer);
     output.commit()
 }

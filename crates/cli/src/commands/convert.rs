@@ -10,7 +10,7 @@ use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Blocks, Error, Site, SiteKind, Source as _};
 
 use crate::args::{ReadArgs, format_parser, show};
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 use crate::progress::Bar;
 use crate::status::{Status, note};
 use crate::traces::{Open, Trace, is_incomplete, notes};
@@ -53,9 +53,9 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let mut open = open.with_context(name)?;
     let blocks = if keeps_methods { open.blocks() } else { Blocks::Declared };
     let mut output = Output::create(&args.output)?;
-    let writer = to.writer(&mut output, blocks).with_context(|| show(&args.output))?;
+    let writer = to.writer(&mut output, blocks).with_context(|| cannot_write(&args.output))?;
     let copied = copy(&trace, &mut open, writer).with_context(name)?;
-    output.commit().with_context(|| format!("cannot write {}", show(&args.output)))?;
+    output.commit()?;
     tell(&copied, &open, to, quiet);
     Ok(match copied.reading.events {
         0 => Status::Nothing,

@@ -15,7 +15,7 @@ use paceline_trace::format::Format;
 use paceline_trace::{Blocks, Source as _, Trace as InMemory};
 
 use crate::args::{ReadArgs, show};
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 use crate::status::Status;
 use crate::traces::Trace;
 
@@ -85,10 +85,11 @@ fn load(args: &Args, quiet: bool) -> anyhow::Result<InMemory> {
 
 fn write(trace: &InMemory, path: &std::path::Path) -> anyhow::Result<()> {
     let format = Format::from_path(path).unwrap_or(Format::Std);
+    let name = || cannot_write(path);
     let mut output = Output::create(path)?;
-    let mut writer = format.writer(&mut output, Blocks::Declared)?;
-    writer.write(&trace.batch(), &trace.symbols)?;
-    writer.finish(&trace.symbols)?;
+    let mut writer = format.writer(&mut output, Blocks::Declared).with_context(name)?;
+    writer.write(&trace.batch(), &trace.symbols).with_context(name)?;
+    writer.finish(&trace.symbols).with_context(name)?;
     drop(writer);
     output.commit()
 }

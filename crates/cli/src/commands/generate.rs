@@ -9,7 +9,7 @@ use paceline_trace::generate::{Generator, Shape};
 use paceline_trace::{Batch, Blocks, Source as _};
 
 use crate::args::{format_parser, show};
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 use crate::progress::Bar;
 use crate::status::Status;
 
@@ -107,7 +107,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         anyhow!("{}: its ending names no format (std, csv, pace); use --to", show(&args.output))
     })?;
     let mut generator = Generator::new(args.shape())?;
-    let name = || format!("cannot write {}", show(&args.output));
+    let name = || cannot_write(&args.output);
     let mut output = Output::create(&args.output)?;
     let mut writer = to.writer(&mut output, Blocks::Declared).with_context(name)?;
     let mut batch = Batch::default();
