@@ -2,8 +2,8 @@
 
 use crate::{CLEAN, Folder, VIOLATION};
 
-const COMMANDS: [&str; 8] =
-    ["check", "explain", "stats", "convert", "generate", "demo", "completions", "man"];
+const COMMANDS: [&str; 9] =
+    ["check", "explain", "stats", "convert", "generate", "yields", "demo", "completions", "man"];
 
 #[test]
 fn every_help_has_an_example() {
