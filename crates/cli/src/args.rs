@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use paceline_trace::format::Format;
 use paceline_trace::select::{Selection, patterns_in};
@@ -69,7 +70,7 @@ impl Color {
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
     /// The format of the input, when its content and its name do not tell
-    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub from: Option<Format>,
     /// Skip malformed lines and events, and count them
     #[arg(long)]
@@ -117,9 +118,15 @@ pub fn show(path: &Path) -> String {
     path.display().to_string()
 }
 
-pub fn parse_format(name: &str) -> Result<Format, String> {
-    Format::from_name(name).ok_or_else(|| {
-        let known: Vec<&str> = Format::ALL.iter().map(|f| f.name()).collect();
-        format!("known formats are {}", known.join(", "))
-    })
+/// The formats by name, so that help and completion know them.
+pub fn format_parser() -> impl TypedValueParser<Value = Format> {
+    one_of(Format::ALL.iter().map(|f| f.name()), Format::from_name)
+}
+
+/// One of a few things that have names.
+pub fn one_of<T: Clone + Send + Sync + 'static>(
+    names: impl Iterator<Item = &'static str>,
+    from_name: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(move |name| from_name(&name).ok_or("not known"))
 }

@@ -1,6 +1,7 @@
 //! From a trace to its report: one pass decides every property that was asked for; if there is
 //! something to explain, further passes tell the story.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use paceline_analysis::atomicity::{Atomicity, Engine, Options, Running, Velodrome};
@@ -328,7 +329,9 @@ fn answer(
     let mut findings: Vec<model::Finding> =
         story.findings.iter().map(|f| compose::finding(f, symbols)).collect();
     let verdicts = verdicts(question, deciders, story, symbols, &mut findings);
+    let mut findings = merge_alike(findings);
     let mut notes = notes(open, reading);
+    let is_found = !findings.is_empty() || story.first_event.is_some();
     let hidden = findings.len().saturating_sub(question.max_findings);
     findings.truncate(question.max_findings);
     if hidden + story.unexplained > 0 {
@@ -348,7 +351,7 @@ fn answer(
     }
     let status = match () {
         () if incomplete => Status::Incomplete,
-        () if !findings.is_empty() => Status::Findings,
+        () if is_found => Status::Findings,
         () if nothing => Status::Nothing,
         () => Status::Clean,
     };
@@ -357,6 +360,20 @@ fn answer(
     let incomplete = incomplete || reading.stopped;
     let report = model::Report { schema, input, verdicts, findings, incomplete, notes };
     Checked { report, status }
+}
+
+/// The same about the same is one finding, seen more often.
+fn merge_alike(findings: Vec<model::Finding>) -> Vec<model::Finding> {
+    let mut places = HashMap::new();
+    let mut merged: Vec<model::Finding> = Vec::new();
+    for finding in findings {
+        let next = merged.len();
+        match *places.entry((finding.id.clone(), finding.title.clone())).or_insert(next) {
+            place if place < next => merged[place].count += finding.count,
+            _ => merged.push(finding),
+        }
+    }
+    merged
 }
 
 fn input(path: String, reading: &Reading, symbols: &Symbols) -> model::Input {

@@ -10,6 +10,7 @@ mod traces;
 mod verdict;
 
 use clap::Parser;
+use paceline_trace::{Error, ErrorKind};
 
 use crate::args::{Cli, Command};
 use crate::status::Status;
@@ -44,8 +45,12 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
 
 /// Somebody who reads only the first lines of our output (`paceline … | head`) has done no wrong.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|e| e.downcast_ref::<std::io::Error>())
-        .any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    error.chain().filter_map(io_error).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn io_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a std::io::Error> {
+    match error.downcast_ref::<Error>() {
+        Some(Error { kind: ErrorKind::Io(io), .. }) => Some(io),
+        _ => error.downcast_ref(),
+    }
 }

@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 /// A file being written; or standard output, for `-`.
 pub struct Output {
-    target: Option<PathBuf>,
+    target: PathBuf,
     sink: Sink,
 }
 
@@ -28,32 +28,44 @@ impl Output {
     pub fn create(path: &Path) -> anyhow::Result<Output> {
         if path == Path::new("-") {
             let stdout = BufWriter::with_capacity(BUFFER, io::stdout());
-            return Ok(Output { target: None, sink: Sink::Stdout(stdout) });
+            return Ok(Output { target: path.to_owned(), sink: Sink::Stdout(stdout) });
         }
-        let file = temporary(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let file = temporary(path).with_context(|| cannot_write(path))?;
         let file = BufWriter::with_capacity(BUFFER, file);
         let sink = match path.extension().and_then(|e| e.to_str()) {
             Some("gz") => Sink::Gzip(flate2::write::GzEncoder::new(file, Default::default())),
             Some("zst") => Sink::Zstd(zstd::Encoder::new(file, 0)?),
             _ => Sink::Plain(file),
         };
-        Ok(Output { target: Some(path.to_owned()), sink })
+        Ok(Output { target: path.to_owned(), sink })
     }
 
     /// Completes the file and gives it its name.
     pub fn commit(self) -> anyhow::Result<()> {
-        let file = match self.sink {
-            Sink::Stdout(mut stdout) => return Ok(stdout.flush()?),
+        let Output { target, sink } = self;
+        sink.complete(&target).with_context(|| cannot_write(&target))
+    }
+}
+
+/// What to say when writing `path` failed.
+pub fn cannot_write(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "cannot write to standard output".to_owned();
+    }
+    format!("cannot write {}", path.display())
+}
+
+impl Sink {
+    fn complete(self, target: &Path) -> io::Result<()> {
+        let file = match self {
+            Sink::Stdout(mut stdout) => return stdout.flush(),
             Sink::Plain(file) => file,
             Sink::Gzip(encoder) => encoder.finish()?,
             Sink::Zstd(encoder) => encoder.finish()?,
         };
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.as_file().sync_all()?;
-        if let Some(target) = self.target {
-            keep(file, &target).with_context(|| format!("cannot write {}", target.display()))?;
-        }
-        Ok(())
+        keep(file, target)
     }
 }
 
@@ -77,6 +89,10 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     }
     let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !parent.is_dir() {
+        let message = format!("there is no folder {}", parent.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".paceline-").suffix(".part");
     #[cfg(unix)]

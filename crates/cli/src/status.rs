@@ -46,7 +46,12 @@ pub fn complain(error: &anyhow::Error) {
     eprintln!("{} {error:#}", "error:".red().bold());
 }
 
-/// Tells what the user should know although the work goes on.
+/// Tells what the user should know about the result.
+pub fn note(message: &str) {
+    eprintln!("{} {message}", "note:".cyan().bold());
+}
+
+/// Tells what went not as the user wanted although the work goes on.
 pub fn warn(message: &str) {
     eprintln!("{} {message}", "warning:".yellow().bold());
 }

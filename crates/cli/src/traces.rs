@@ -219,30 +219,26 @@ impl<R: Read> Read for Tee<R> {
 pub fn notes(open: &Open, reading: &Reading) -> Vec<String> {
     let skipped = open.skipped();
     let mut notes = Vec::new();
-    let mut note = |count: u64, what: &str| {
-        if count > 0 {
-            notes.push(format!("{count} {what}"));
-        }
+    let mut note = |count: u64, what: &str, fate: &str| match count {
+        0 => {}
+        1 => notes.push(format!("1 {what} was {fate}")),
+        _ => notes.push(format!("{count} {what}s were {fate}")),
     };
-    note(skipped.foreign_lines, "lines are not events (output of the program) and were skipped");
-    note(skipped.lost_events, "events are lost: the program wrote into their lines");
+    note(skipped.foreign_lines, "line", "skipped: output of the program, no event");
+    note(skipped.lost_events, "event", "lost: the program printed something in between");
     for (name, &count) in &skipped.unmodelled {
-        note(
-            count,
-            &format!("lines of kind `{name}` were skipped: they order nothing that is modelled"),
-        );
+        note(count, &format!("`{name}` line"), "skipped: nothing is ordered by this operation");
     }
-    note(skipped.malformed, "malformed lines were skipped");
+    note(skipped.malformed, "malformed line", "skipped");
+    note(reading.malformed, "malformed event", "skipped");
     notes.extend(skipped.examples.first().map(|e| format!("first malformed line: {e}")));
-    if reading.malformed > 0 {
-        notes.push(format!("{} malformed events were skipped", reading.malformed));
-        let first = reading.malformed_examples.first();
-        notes
-            .extend(first.map(|m| format!("first malformed event: {}", m.explain(open.symbols()))));
-    }
+    let first = reading.malformed_examples.first();
+    notes.extend(first.map(|m| format!("first malformed event: {}", m.explain(open.symbols()))));
     notes.extend(skipped.cut_off.clone());
     if let Some((atomic, dropped)) = open.selected_labels() {
-        notes.push(format!("{atomic} labels count as atomic, {dropped} do not"));
+        notes.push(format!(
+            "methods and blocks by name: {atomic} count as atomic, {dropped} do not"
+        ));
     }
     for pattern in open.unmatched_patterns() {
         notes.push(format!("the pattern `{pattern}` matches no method"));

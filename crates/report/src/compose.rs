@@ -122,8 +122,21 @@ pub fn transaction_label(transaction: &TransactionRef, symbols: &Symbols) -> Opt
     transaction.label.map(|l| label(l, transaction.site, symbols))
 }
 
+/// How a block is called in a sentence. One without a name of its own is labelled with its place,
+/// a number or `file:line`, which alone would be no name.
+pub fn block_name(label: &str) -> String {
+    let line = label.rsplit(':').next().unwrap_or(label);
+    if label == "?" {
+        "a block without a name".to_owned()
+    } else if !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()) {
+        format!("the block at {label}")
+    } else {
+        label.to_owned()
+    }
+}
+
 fn title(rule: Rule, blame: Option<&model::Blame>, events: &[model::Event]) -> String {
-    let block = blame.map_or("a block", |b| b.label.as_str());
+    let block = blame.map_or_else(|| "a block".to_owned(), |b| block_name(&b.label));
     let last = events.last();
     let target = last.and_then(|e| e.target.as_deref()).unwrap_or("?");
     let operation = last.map_or_else(String::new, model::Event::operation);
@@ -179,5 +192,15 @@ mod tests {
         assert_eq!(name("x\u{202e}y".as_bytes()), "x\\u{202e}y");
         assert_eq!(name("naïve".as_bytes()), "naïve");
         assert_eq!(name(b"\xff"), "\u{fffd}");
+    }
+
+    #[test]
+    fn a_place_alone_is_no_name() {
+        assert_eq!(block_name("Set.add"), "Set.add");
+        assert_eq!(block_name("7"), "the block at 7");
+        assert_eq!(block_name("Set.java:17"), "the block at Set.java:17");
+        assert_eq!(block_name("std::mutex"), "std::mutex");
+        assert_eq!(block_name("a:"), "a:");
+        assert_eq!(block_name("?"), "a block without a name");
     }
 }

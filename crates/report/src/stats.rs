@@ -123,7 +123,6 @@ fn bar(count: u64, most: u64) -> String {
 }
 
 /// `1234567` as `1,234,567`.
-/// 1234567 as 1,234,567.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3 + 1);

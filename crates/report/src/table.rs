@@ -7,7 +7,8 @@ use owo_colors::OwoColorize as _;
 
 use crate::model::{Event, Finding};
 
-const WIDTH: usize = 80;
+/// The columns of a terminal that everybody has.
+pub const WIDTH: usize = 80;
 /// Room for the event's number.
 const NUMBER: usize = 12;
 const NARROWEST: usize = 14;
@@ -18,7 +19,7 @@ pub fn table(finding: &Finding) -> String {
     let width = ((WIDTH - NUMBER) / threads.len().max(1)).max(NARROWEST);
     let mut out = format!("{:>1$}", "event", NUMBER - 2);
     for (i, thread) in threads.iter().enumerate() {
-        let name = shorten(thread, width - 2);
+        let name = shorten(&thread_name(thread), width - 2);
         let padding = if i + 1 == threads.len() { 0 } else { width - 2 - name.chars().count() };
         let _ = write!(out, "  {}{:padding$}", name.bold(), "");
     }
@@ -27,6 +28,12 @@ pub fn table(finding: &Finding) -> String {
         row(&mut out, finding, event, &threads, width);
     }
     out
+}
+
+/// How a thread is called. Some traces only number them.
+pub fn thread_name(name: &str) -> String {
+    let is_number = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
+    if is_number { format!("thread {name}") } else { name.to_owned() }
 }
 
 /// The threads, in the order of their first events.
@@ -93,9 +100,37 @@ pub fn shorten(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
+/// Puts words into lines that fit, all but the first behind `indent` blanks. `used` columns of the
+/// first line are taken. Words of any length stay whole.
+pub fn wrap<'a>(words: impl IntoIterator<Item = &'a str>, used: usize, indent: usize) -> String {
+    let mut out = String::new();
+    let mut column = used;
+    for (i, word) in words.into_iter().enumerate() {
+        let length = word.chars().count();
+        if i > 0 && column + 1 + length > WIDTH {
+            let _ = write!(out, "\n{:indent$}", "");
+            column = indent;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_are_wrapped_behind_their_heading() {
+        assert_eq!(wrap(["one", "two"], 0, 2), "one two");
+        assert_eq!(wrap(["one", "two"], 74, 2), "one\n  two");
+        assert_eq!(wrap(["one", "two"], 73, 2), "one two");
+        assert_eq!(wrap([&*"w".repeat(90)], 8, 8), "w".repeat(90));
+    }
 
     #[test]
     fn long_names_lose_their_middle() {

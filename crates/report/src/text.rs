@@ -1,13 +1,19 @@
-//! A report for people: each finding with its table, then one line that sums up.
+//! A report for people: each finding with its table, then what came out. At most 80 columns, but
+//! for names that are longer.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 
-use crate::model::{Block, Finding, Report, Transaction};
+use crate::compose::block_name;
+use crate::model::{Blame, Block, Finding, Input, Report, Transaction, Violating};
 use crate::stats::thousands;
-use crate::table::{shorten, table};
+use crate::table::{shorten, table, thread_name, wrap};
+
+/// The facts of a finding stand behind their headings.
+const INDENT: usize = 10;
 
 /// The whole report. `took` is how long it took to make.
 pub fn report(report: &Report, took: Duration) -> String {
@@ -16,10 +22,25 @@ pub fn report(report: &Report, took: Duration) -> String {
         out += &self::finding(finding);
         out.push('\n');
     }
-    for note in &report.notes {
-        let _ = writeln!(out, "{} {note}", "note:".cyan().bold());
+    if let Some(atomicity) = &report.verdicts.atomicity {
+        out += &violating(atomicity.violating.as_deref().unwrap_or_default());
+        if let Some(n) = &atomicity.nodes {
+            out += &nodes("with merging", n.allocated, n.max_alive);
+            let (allocated, alive) = (n.allocated_without_merge, n.max_alive_without_merge);
+            out += &nodes("without merging", allocated, alive);
+        }
     }
-    let _ = writeln!(out, "{}", summary(report, took));
+    for note in &report.notes {
+        let _ = writeln!(out, "{} {}", "note:".cyan().bold(), wrap(note.split(' '), 6, 6));
+    }
+    let verdicts = verdicts(report);
+    let before = if verdicts.len() > 1 { "\n  " } else { " " };
+    let _ = write!(out, "{}:", report.input.path.bold());
+    for verdict in verdicts {
+        let _ = write!(out, "{before}{verdict}");
+    }
+    let size = size(&report.input, took);
+    let _ = writeln!(out, "\n  {}", wrap(size.iter().map(String::as_str), 2, 2));
     out
 }
 
@@ -32,72 +53,122 @@ pub fn finding(finding: &Finding) -> String {
         finding.severity.yellow().bold().to_string()
     };
     let _ = writeln!(out, "{severity}: {}", finding.title.bold());
+    let mut fact = |heading: &str, text: &str| {
+        let _ = writeln!(out, "  {heading:<8}{text}");
+    };
     if let Some(blame) = &finding.blame {
-        let _ = writeln!(out, "  block   {} at {}", blame.label, blame.site);
+        fact("block", &blamed(blame));
     }
     if !finding.cycle.is_empty() {
-        let _ = writeln!(out, "  cycle   {}", cycle(&finding.cycle));
+        fact("cycle", &cycle(&finding.cycle));
     }
     if !finding.not_refuted.is_empty() {
-        let _ = writeln!(out, "  spared  {}", spared(&finding.not_refuted));
+        fact("spared", &spared(&finding.not_refuted));
     }
     let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
-    let _ = writeln!(out, "  seen    {times}, id {}", finding.id);
+    fact("seen", &format!("{times}, id {}", finding.id));
     if let Some(remark) = &finding.remark {
-        let _ = writeln!(out, "  note    {remark}");
+        fact("note", &wrap(remark.split(' '), INDENT, INDENT));
     }
     out.push('\n');
     out + &table(finding)
+}
+
+/// The blamed block and its place, unless the one is the other.
+fn blamed(blame: &Blame) -> String {
+    match block_name(&blame.label) {
+        name if blame.site == "?" => name,
+        name if blame.label != blame.site => format!("{name} at {}", blame.site),
+        name if name == blame.label => name,
+        _ => format!("begins at {}", blame.site),
+    }
 }
 
 /// The open blocks that the finding says nothing against.
 fn spared(blocks: &[Block]) -> String {
     const MOST: usize = 3;
     let shown = blocks.iter().take(MOST);
+    let name = |b: &Block| shorten(&block_name(&b.label), 40);
     let names: Vec<String> =
-        shown.map(|b| format!("{} (event {})", shorten(&b.label, 40), b.begin_event)).collect();
-    match blocks.len().saturating_sub(MOST) {
+        shown.map(|b| format!("{} (event {})", name(b), b.begin_event)).collect();
+    let names = match blocks.len().saturating_sub(MOST) {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
-    }
+    };
+    wrap(names.split(' '), INDENT, INDENT)
 }
 
-/// The cycle in one line: who, by which conflict, to whom.
+/// The cycle: who comes before whom, and back to the first.
 fn cycle(transactions: &[Transaction]) -> String {
-    let mut out = String::new();
-    for transaction in transactions {
-        let _ = write!(out, "{} → ", who(transaction));
-    }
-    out + &transactions.first().map_or_else(String::new, who)
+    let mut steps: Vec<String> = transactions.iter().map(|t| who(t) + " →").collect();
+    steps.extend(transactions.first().map(who));
+    wrap(steps.iter().map(String::as_str), INDENT, INDENT)
 }
 
 fn who(transaction: &Transaction) -> String {
     let what = match &transaction.label {
-        Some(label) => shorten(label, 40),
-        None => transaction.edge.from.operation(),
+        Some(label) => shorten(&block_name(label), 40),
+        None => shorten(&transaction.edge.from.operation(), 40),
     };
-    format!("{} {what}", transaction.thread)
+    format!("{what} in {}", thread_name(&transaction.thread))
 }
 
-/// What came out, and of what.
-fn summary(report: &Report, took: Duration) -> String {
-    let input = &report.input;
-    let seconds = took.as_secs_f64().max(1e-6);
-    let rate = input.events as f64 / seconds / 1e6;
-    format!(
-        "{}: {}; {} events, {} threads, {} variables, {} locks, {} transactions in {seconds:.2} s ({rate:.1} M events/s)",
-        input.path,
-        verdicts(report),
-        thousands(input.events),
-        thousands(input.threads),
-        thousands(input.variables),
-        thousands(input.locks),
-        thousands(input.transactions),
-    )
+/// Every transaction on some cycle, those of one component together.
+fn violating(transactions: &[Violating]) -> String {
+    let mut begins = HashMap::new();
+    for transaction in transactions {
+        begins.entry(transaction.component).or_insert(transaction.first_event);
+    }
+    let mut transactions: Vec<&Violating> = transactions.iter().collect();
+    transactions.sort_by_key(|t| begins[&t.component]);
+    let mut out = String::new();
+    let mut component = None;
+    for transaction in transactions {
+        if component != Some(transaction.component) {
+            component = Some(transaction.component);
+            let _ = writeln!(out, "{}", "these cannot be put into any serial order:".bold());
+        }
+        let what = transaction.label.as_deref().map_or_else(|| "one event".to_owned(), block_name);
+        let thread = thread_name(&transaction.thread);
+        let _ = writeln!(out, "{:>10}  {what} in {thread}", transaction.first_event);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+/// What Velodrome's graph cost.
+fn nodes(how: &str, allocated: u64, alive: u64) -> String {
+    let (allocated, alive) = (thousands(allocated), thousands(alive));
+    format!("nodes {how}: {allocated} allocated, at most {alive} alive\n")
+}
+
+/// How large the trace is and how long it took, in pieces.
+fn size(input: &Input, took: Duration) -> [String; 6] {
+    let seconds = took.as_secs_f64();
+    let rate = match input.events as f64 / seconds.max(1e-6) / 1e6 {
+        // What takes no time says nothing about the speed.
+        _ if seconds < 0.1 => String::new(),
+        rate => format!(" ({rate:.1} M events/s)"),
+    };
+    [
+        count(input.events, "event") + ",",
+        count(input.threads, "thread") + ",",
+        count(input.variables, "variable") + ",",
+        count(input.locks, "lock") + ",",
+        count(input.transactions, "transaction") + ";",
+        format!("{seconds:.2} s{rate}"),
+    ]
+}
+
+/// `1 lock`, `2 locks`.
+fn count(number: u64, what: &str) -> String {
+    format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
 /// Every verdict in a few words.
-fn verdicts(report: &Report) -> String {
+fn verdicts(report: &Report) -> Vec<String> {
     let v = &report.verdicts;
     let mut words = Vec::new();
     let mut say = |holds: bool, yes: &str, no: String| {
@@ -105,21 +176,24 @@ fn verdicts(report: &Report) -> String {
     };
     let at = |event: Option<u64>| event.map_or_else(String::new, |e| format!(" (event {e})"));
     if let Some(a) = &v.atomicity {
-        say(a.holds, "atomic", format!("not atomic{}", at(a.first_event)));
+        let seen = report.input.transactions > 0;
+        let yes = if seen { "atomic" } else { "no block seen that could be atomic or not" };
+        say(a.holds, yes, format!("not atomic{}", at(a.first_event)));
     }
     if let Some(c) = &v.cooperability {
-        let missing = c.yields.len();
-        say(c.holds, "cooperable", format!("not cooperable: {missing} yields missing"));
+        let missing = count(c.yields.len() as u64, "yield");
+        say(c.holds, "cooperable", format!("not cooperable ({missing} missing)"));
     }
     if let Some(d) = &v.determinism {
         say(d.holds, "deterministic", "not deterministic".to_owned());
     }
     if let Some(r) = &v.race {
-        say(r.holds, "race-free", format!("races on {} variables", r.variables.len()));
+        let racy = count(r.variables.len() as u64, "variable");
+        say(r.holds, "race-free", format!("races on {racy}"));
     }
     if let Some(r) = &v.reduction {
-        let warnings = format!("{} warnings, {} confirmed", r.warnings, r.confirmed);
-        say(r.holds, "reducible", warnings);
+        let warnings = count(r.warnings, "warning");
+        say(r.holds, "reducible", format!("{warnings} ({} confirmed)", r.confirmed));
     }
-    words.join(", ")
+    words
 }

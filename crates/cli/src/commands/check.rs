@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use anyhow::Context as _;
+use clap::builder::TypedValueParser;
 use clap::{ValueEnum, ValueHint};
 use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::Engine;
@@ -12,9 +14,9 @@ use paceline_report::{compose, text};
 use paceline_trace::format::Format;
 use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 
-use crate::args::{ReadArgs, show};
+use crate::args::{ReadArgs, one_of, show};
 use crate::checking::{Property, Question, check};
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 use crate::status::{Status, complain, warn};
 use crate::traces::Trace;
 
@@ -34,7 +36,7 @@ pub struct Args {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "atomicity")]
     property: Vec<Property>,
     /// How to decide atomicity
-    #[arg(long, value_name = "ENGINE", value_parser = parse_engine, default_value = "auto")]
+    #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = "auto")]
     engine: Engine,
     /// Stop at the first violation
     #[arg(long)]
@@ -74,11 +76,8 @@ pub enum Shown {
     Json,
 }
 
-fn parse_engine(name: &str) -> Result<Engine, String> {
-    Engine::from_name(name).ok_or_else(|| {
-        let known: Vec<&str> = Engine::ALL.iter().map(|e| e.name()).collect();
-        format!("known engines are {}", known.join(", "))
-    })
+fn engine_parser() -> impl TypedValueParser<Value = Engine> {
+    one_of(Engine::ALL.iter().map(|e| e.name()), Engine::from_name)
 }
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
@@ -126,12 +125,15 @@ fn one(
 ) -> anyhow::Result<(String, Status)> {
     let started = Instant::now();
     let mut trace = Trace::new(path, &args.read, quiet)?;
-    let checked = match check(&mut trace, question) {
+    let mut checked = match check(&mut trace, question) {
         Ok(checked) => checked,
         Err(error) => return Ok((failed(&trace.name(), path, error, args.format)?, Status::Error)),
     };
     if let Some(witness) = &args.witness {
         write_witness(&trace, witness)?;
+    }
+    if quiet && args.format == Shown::Text {
+        checked.report.notes.clear();
     }
     let text = match args.format {
         Shown::Text => text::report(&checked.report, started.elapsed()),
@@ -160,8 +162,9 @@ fn write_witness(trace: &Trace, path: &Path) -> anyhow::Result<()> {
         return Ok(());
     };
     let format = Format::from_path(path).unwrap_or(Format::Std);
+    let name = || cannot_write(path);
     let mut output = Output::create(path)?;
-    let mut writer = format.writer(&mut output, Blocks::Declared)?;
+    let mut writer = format.writer(&mut output, Blocks::Declared).with_context(name)?;
     for (i, events) in serial.chunks(BATCH).enumerate() {
         let batch = Batch {
             first: (i * BATCH) as u64 + 1,
@@ -169,9 +172,9 @@ fn write_witness(trace: &Trace, path: &Path) -> anyhow::Result<()> {
             counts: open.symbols().counts(),
             lines: Default::default(),
         };
-        writer.write(&batch, open.symbols())?;
+        writer.write(&batch, open.symbols()).with_context(name)?;
     }
-    writer.finish(open.symbols())?;
+    writer.finish(open.symbols()).with_context(name)?;
     drop(writer);
     output.commit()
 }

@@ -9,10 +9,12 @@ use crate::args::Cli;
 use crate::status::Status;
 
 /// Write a completion script for a shell
-///
-/// Example: paceline completions bash > ~/.local/share/bash-completion/completions/paceline
 #[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  paceline completions bash > ~/.local/share/bash-completion/completions/paceline")]
 pub struct Args {
+    /// The shell
     shell: Shell,
 }
 

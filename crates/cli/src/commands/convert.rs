@@ -9,10 +9,10 @@ use paceline_trace::pipeline::Reading;
 use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Blocks, Error, Site, SiteKind, Source as _};
 
-use crate::args::{ReadArgs, parse_format, show};
-use crate::output::Output;
+use crate::args::{ReadArgs, format_parser, show};
+use crate::output::{Output, cannot_write};
 use crate::progress::Bar;
-use crate::status::{Status, warn};
+use crate::status::{Status, note};
 use crate::traces::{Open, Trace, is_incomplete, notes};
 
 /// Convert a trace into another format
@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
     /// The format of the output, when its name does not tell
-    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     to: Option<Format>,
     #[command(flatten)]
     read: ReadArgs,
@@ -53,9 +53,9 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let mut open = open.with_context(name)?;
     let blocks = if keeps_methods { open.blocks() } else { Blocks::Declared };
     let mut output = Output::create(&args.output)?;
-    let writer = to.writer(&mut output, blocks).with_context(|| show(&args.output))?;
+    let writer = to.writer(&mut output, blocks).with_context(|| cannot_write(&args.output))?;
     let copied = copy(&trace, &mut open, writer).with_context(name)?;
-    output.commit().with_context(|| format!("cannot write {}", show(&args.output)))?;
+    output.commit()?;
     tell(&copied, &open, to, quiet);
     Ok(match copied.reading.events {
         0 => Status::Nothing,
@@ -75,9 +75,9 @@ fn tell(copied: &Copied, open: &Open, to: Format, quiet: bool) {
     if quiet {
         return;
     }
-    notes(open, &copied.reading).iter().for_each(|note| warn(note));
+    notes(open, &copied.reading).iter().for_each(|text| note(text));
     if copied.has_sites && to != Format::Pace {
-        warn(&format!("{} has no room for source locations: they became numbers", to.name()));
+        note(&format!("{} has no room for source locations: they became numbers", to.name()));
     }
 }
 

@@ -8,14 +8,14 @@ use clap::ValueHint;
 use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
 use paceline_analysis::explain::explain;
-use paceline_analysis::finding::{Finding, Rule};
+use paceline_analysis::finding::{Rule, Story, group};
 use paceline_analysis::minimize::minimize;
 use paceline_report::{compose, text};
 use paceline_trace::format::Format;
 use paceline_trace::{Blocks, Source as _, Trace as InMemory};
 
 use crate::args::{ReadArgs, show};
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 use crate::status::Status;
 use crate::traces::Trace;
 
@@ -52,19 +52,15 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         bail!("{}: the trace is atomic, there is nothing to explain", name());
     }
     let told = explain(&batch, engine.cycles()).into_iter().enumerate();
-    let found = told.filter_map(|(i, story)| Some((story?, engine.stands_for(i)))).find_map(
-        |(explanation, count)| {
-            let finding = Finding::from_cycle(Rule::Atomicity, explanation.clone(), count);
-            let wanted = args.finding.as_ref().is_none_or(|id| *id == finding.id(&trace.symbols));
-            wanted.then_some((explanation, finding))
-        },
-    );
-    let (explanation, finding) =
-        found.ok_or_else(|| anyhow!("{}: there is no such finding; `check` lists them", name()))?;
+    let counted = told.filter_map(|(i, story)| Some((story?, engine.stands_for(i))));
+    let mut findings = group(Rule::Atomicity, counted).into_iter();
+    let finding = findings
+        .find(|f| args.finding.as_ref().is_none_or(|id| *id == f.id(&trace.symbols)))
+        .ok_or_else(|| anyhow!("{}: no violation has this id; `check` lists them", name()))?;
     let shown = text::finding(&compose::finding(&finding, &trace.symbols));
     anstream::stdout().write_all(shown.as_bytes())?;
-    if let Some(path) = &args.minimize {
-        let small = minimize(&trace, &explanation);
+    if let (Some(path), Story::Cycle(explanation)) = (&args.minimize, &finding.story) {
+        let small = minimize(&trace, explanation);
         write(&small, path)?;
         anstream::println!(
             "\nminimal trace ({} events):\n  {}",
@@ -89,10 +85,11 @@ fn load(args: &Args, quiet: bool) -> anyhow::Result<InMemory> {
 
 fn write(trace: &InMemory, path: &std::path::Path) -> anyhow::Result<()> {
     let format = Format::from_path(path).unwrap_or(Format::Std);
+    let name = || cannot_write(path);
     let mut output = Output::create(path)?;
-    let mut writer = format.writer(&mut output, Blocks::Declared)?;
-    writer.write(&trace.batch(), &trace.symbols)?;
-    writer.finish(&trace.symbols)?;
+    let mut writer = format.writer(&mut output, Blocks::Declared).with_context(name)?;
+    writer.write(&trace.batch(), &trace.symbols).with_context(name)?;
+    writer.finish(&trace.symbols).with_context(name)?;
     drop(writer);
     output.commit()
 }

@@ -8,8 +8,8 @@ use paceline_trace::format::Format;
 use paceline_trace::generate::{Generator, Shape};
 use paceline_trace::{Batch, Blocks, Source as _};
 
-use crate::args::{parse_format, show};
-use crate::output::Output;
+use crate::args::{format_parser, show};
+use crate::output::{Output, cannot_write};
 use crate::progress::Bar;
 use crate::status::Status;
 
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
     /// The format of the output, when its name does not tell
-    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     to: Option<Format>,
     /// How many events
     #[arg(long, value_name = "N", default_value_t = Shape::default().events)]
@@ -107,7 +107,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         anyhow!("{}: its ending names no format (std, csv, pace); use --to", show(&args.output))
     })?;
     let mut generator = Generator::new(args.shape())?;
-    let name = || format!("cannot write {}", show(&args.output));
+    let name = || cannot_write(&args.output);
     let mut output = Output::create(&args.output)?;
     let mut writer = to.writer(&mut output, Blocks::Declared).with_context(name)?;
     let mut batch = Batch::default();

@@ -3,16 +3,19 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::CommandFactory as _;
 
 use crate::args::Cli;
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 use crate::status::Status;
 
 /// Write the manual page
-///
-/// Examples: paceline man | man -l -   ·   paceline man --dir share/man/man1
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paceline man | man -l -
+  paceline man --dir ~/.local/share/man/man1")]
 pub struct Args {
     /// Write one page for each sub-command into this folder
     #[arg(long, value_name = "DIR")]
@@ -27,7 +30,7 @@ pub fn run(args: &Args) -> anyhow::Result<Status> {
         io::stdout().write_all(&page)?;
         return Ok(Status::Clean);
     };
-    std::fs::create_dir_all(dir)?;
+    std::fs::create_dir_all(dir).with_context(|| cannot_write(dir))?;
     write_page(dir, "paceline", command.clone())?;
     for sub in command.get_subcommands() {
         let name = format!("paceline-{}", sub.get_name());

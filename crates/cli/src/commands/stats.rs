@@ -11,7 +11,7 @@ use paceline_report::stats;
 use paceline_trace::Source as _;
 
 use crate::args::{ReadArgs, show};
-use crate::status::{Status, warn};
+use crate::status::{Status, note};
 use crate::traces::{Trace, is_incomplete, notes};
 
 /// Count what is in a trace: events, threads, variables, locks, transactions
@@ -52,7 +52,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     };
     anstream::stdout().write_all(text.as_bytes())?;
     if !quiet {
-        notes(&open, &reading).iter().for_each(|note| warn(note));
+        notes(&open, &reading).iter().for_each(|text| note(text));
     }
     Ok(match reading.events {
         0 => Status::Nothing,
