@@ -146,10 +146,15 @@ impl StdReader {
         let StdReader { blocks, at, symbols, threads, .. } = self;
         let text = blocks.text();
         for _ in 0..GROUP {
-            let Some((token, next)) = any_line(text, *at, symbols, threads) else {
-                return *at == text.len();
+            // The usual line goes through registers only; the other way is out of line.
+            let (event, next) = match short_line(text, *at, symbols, threads) {
+                Some((token, next)) => (resolve(text, token, symbols), next),
+                None => match long_line(text, *at, symbols, threads) {
+                    Some((token, next)) => (resolve_slowly(text, &token, symbols), next),
+                    None => return *at == text.len(),
+                },
             };
-            let Some(event) = resolve(text, &token, symbols) else { return false };
+            let Some(event) = event else { return false };
             events.push(event);
             *at = next;
         }
@@ -172,7 +177,7 @@ impl StdReader {
         let tokens = &tokens[..taken];
         let touched = tokens.iter().fold(0, |sum, token| sum ^ symbols.vars.warm(token.hash));
         std::hint::black_box(touched);
-        for token in tokens {
+        for &token in tokens {
             let Some(event) = resolve(text, token, symbols) else {
                 *at = token.line_start as usize;
                 return false;
@@ -448,24 +453,35 @@ fn large_number(digits: &[u8], symbols: &mut Symbols) -> Site {
 
 /// Looks up the operand of a token; `None` if it is not a name.
 #[inline(always)]
-fn resolve(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<Event> {
+fn resolve(text: &[u8], token: Token, symbols: &mut Symbols) -> Option<Event> {
     let is_access = matches!(token.kind, Kind::Read | Kind::Write);
     let known = if is_access { symbols.vars.find_short(token.key, token.hash) } else { None };
     let id = match known {
         Some(id) => id,
-        None => resolve_any(text, token, symbols)?,
+        None => target(text, token, symbols)?,
     };
     Some(Event { thread: token.thread, op: Op::new(token.kind, id), site: token.site })
 }
 
-/// The same for operations and names that are not the usual ones.
+/// The same, out of line.
 #[inline(never)]
-fn resolve_any(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<u32> {
-    let at = token.operand as usize;
-    let name = &text[at..at + token.operand_len as usize];
-    match symbols.name_space(token.kind) {
+fn resolve_slowly(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<Event> {
+    resolve(text, *token, symbols)
+}
+
+/// The number of any operand.
+#[inline(always)]
+fn target(text: &[u8], token: Token, symbols: &mut Symbols) -> Option<u32> {
+    let Token { kind, operand, operand_len, key, hash, .. } = token;
+    let operand = operand as usize..(operand + operand_len) as usize;
+    target_of(kind, key, hash, &text[operand], symbols)
+}
+
+#[inline(never)]
+fn target_of(kind: Kind, key: Key, hash: u64, name: &[u8], symbols: &mut Symbols) -> Option<u32> {
+    match symbols.name_space(kind) {
         Some(_) if name.is_empty() => Some(LabelId::UNNAMED.0),
-        Some(names) => intern(names, token.key, token.hash, name),
+        Some(names) => intern(names, key, hash, name),
         None => Some(0),
     }
 }
