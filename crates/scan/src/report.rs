@@ -1,0 +1,302 @@
+//! From witnesses to warnings (paper, section 4.5): one for each place where a lock is taken for
+//! the second time, merged by the lock; hidden where they are not wanted or not sure enough.
+
+use hashbrown::HashMap;
+
+use crate::composite::{Composite, Kind};
+use crate::facts::Facts;
+use crate::finals::Witness;
+use crate::finding::{Confidence, Counts, Lock, Outer, Warning};
+use crate::held::{LocksHeld, times};
+use crate::place::{Name, Place, Root, Step};
+use crate::program::{MethodId, Program};
+use crate::rules::Rule;
+use crate::show::Show;
+use crate::suppress::Suppressions;
+
+/// Shares from here on are as good as all.
+const NEARLY_ALL: u8 = 230;
+/// Shares from here on are most.
+const MOST: u8 = 100;
+
+/// Makes warnings.
+pub struct Reporter<'r> {
+    /// The program.
+    pub program: &'r Program,
+    /// The facts of all methods.
+    pub facts: &'r [Facts],
+    /// For text.
+    pub show: Show<'r>,
+    /// What is not wanted.
+    pub suppressions: &'r Suppressions,
+    /// What is not sure enough.
+    pub min_confidence: Confidence,
+    /// How much was hidden.
+    pub counts: Counts,
+    /// The warnings, merged by key.
+    merged: HashMap<MergeKey, Warning>,
+}
+
+/// Warnings with the same key are one. A lock that starts at `this` or at a static field is the
+/// same in all methods of a class; others are told apart by method.
+#[derive(PartialEq, Eq, Hash)]
+struct MergeKey {
+    rule: Rule,
+    class: Name,
+    method: Option<MethodId>,
+    lock: Place,
+    second: Place,
+}
+
+impl<'r> Reporter<'r> {
+    /// Without any warnings yet.
+    pub fn new(
+        program: &'r Program,
+        held: &'r LocksHeld,
+        facts: &'r [Facts],
+        suppressions: &'r Suppressions,
+        min_confidence: Confidence,
+    ) -> Reporter<'r> {
+        let show = Show { program, held };
+        let (counts, merged) = (Counts::default(), HashMap::new());
+        Reporter { program, facts, show, suppressions, min_confidence, counts, merged }
+    }
+
+    /// All warnings, by file and line.
+    pub fn finish(self) -> (Vec<Warning>, Counts) {
+        let mut warnings: Vec<Warning> = self.merged.into_values().collect();
+        for warning in &mut warnings {
+            warning.also.sort();
+            warning.also.dedup();
+            let own = warning.site().clone();
+            warning.also.retain(|s| *s != own);
+        }
+        warnings.sort_by_cached_key(|w| (w.site().clone(), w.rule, w.lock.expression.clone()));
+        (warnings, self.counts)
+    }
+
+    /// Adds an instance of the pattern.
+    pub fn witness(&mut self, witness: &Witness) {
+        let method = witness.method;
+        let (holder, context) = witness.context;
+        if self.program.class_of(method).library || self.program.class_of(holder).library {
+            return;
+        }
+        let (first, _) = self.show.chain(method, &witness.twice.first.taking);
+        let (mut second, mut taker) = self.show.chain(method, &witness.twice.second.taking);
+        let (maker, mut lock_method) = (witness.lambda.map(|l| l.0), holder);
+        if let Some((made_in, taking)) = witness.lambda {
+            let (below, last) = self.show.chain(made_in, &taking);
+            second.extend(below.into_iter().skip(1));
+            (taker, lock_method) = (last, made_in);
+        }
+        let expression = self.show.expression(lock_method, witness.lock);
+        let taken_in = self.show.class(taker);
+        if self.is_unwanted(&expression, &taken_in, witness, maker) {
+            self.counts.suppressed += 1;
+            return;
+        }
+        let (confidence, doubts) = self.confidence(witness);
+        let pair = witness.lock != witness.second;
+        let rule = if pair { Rule::LockedInTurn } else { Rule::LockedTwice };
+        let second_lock = pair.then(|| Lock {
+            expression: self.show.expression(holder, witness.second),
+            taken_in: taken_in.clone(),
+        });
+        let outer = Outer {
+            expression: self.show.expression(holder, context.lock),
+            site: self.show.site(holder, context.at),
+        };
+        let path = witness.path.iter().map(|&(m, at)| self.show.site(m, at)).collect();
+        let message = message(rule, &expression, second_lock.as_ref(), &outer.expression);
+        let lock = Lock { expression, taken_in };
+        let warning = Warning {
+            rule,
+            message,
+            confidence,
+            doubts,
+            lock,
+            second_lock,
+            outer: Some(outer),
+            path,
+            first,
+            second,
+            also: Vec::new(),
+            confirmed: None,
+        };
+        let twice = &witness.twice;
+        self.add(self.key(rule, method, twice.first.lock, twice.second.lock), warning);
+    }
+
+    fn key(&self, rule: Rule, method: MethodId, lock: Place, second: Place) -> MergeKey {
+        let shared = lock.is_global() || (lock.root() == Root::Param(0) && lock.len() > 0);
+        let class = self.program.class_of(method).name;
+        MergeKey { rule, class, method: (!shared).then_some(method), lock, second }
+    }
+
+    fn add(&mut self, key: MergeKey, new: Warning) {
+        if new.confidence < self.min_confidence {
+            self.counts.unsure += 1;
+            return;
+        }
+        match self.merged.get_mut(&key) {
+            None => {
+                self.merged.insert(key, new);
+            }
+            // The surest one stands for all.
+            Some(old) if is_better(&new, old) => {
+                let old = std::mem::replace(old, new);
+                if let Some(kept) = self.merged.get_mut(&key) {
+                    kept.also = old.also;
+                    kept.also.push(old.second[0].clone());
+                }
+            }
+            Some(old) => old.also.push(new.second[0].clone()),
+        }
+    }
+
+    /// Adds a broken composite action.
+    pub fn composite(&mut self, method: MethodId, found: &Composite) {
+        if self.program.class_of(method).library {
+            return;
+        }
+        let rule = match found.kind {
+            Kind::MapCheckThenAct => Rule::MapCheckThenAct,
+            Kind::CheckThenAct => Rule::CollectionCheckThenAct,
+            Kind::Iteration => Rule::CollectionIteration,
+        };
+        let expression = self.show.expression(method, found.collection);
+        let name = self.program.show_method(method);
+        let lock = Lock { expression: expression.clone(), taken_in: self.show.class(method) };
+        let user = Suppressions { library_locks: false, ..self.suppressions.clone() };
+        if user.hides_lock(&lock.taken_in, &expression)
+            || user.hides_method(&name)
+            || self.has_benign_annotation(method, found.collection)
+        {
+            self.counts.suppressed += 1;
+            return;
+        }
+        let calls = [found.first.1, found.second.1].map(|s| self.program.site_key(s).name);
+        let [first, second] = calls.map(|n| self.program.text(n).into_owned());
+        let shared = !matches!(found.collection.root(), Root::Value(_) | Root::Phi(_) | Root::Param(1..));
+        let confidence = match (found.guarded, shared) {
+            (true, _) => Confidence::Low,
+            (false, true) => Confidence::High,
+            (false, false) => Confidence::Medium,
+        };
+        let doubts = if found.guarded { vec!["another lock is held".to_owned()] } else { vec![] };
+        let message = match found.kind {
+            Kind::Iteration => format!("`{expression}` is iterated over without holding its lock"),
+            Kind::MapCheckThenAct | Kind::CheckThenAct => format!(
+                "`{expression}` may change between `{first}` and `{second}`, which need to be one step"
+            ),
+        };
+        let warning = Warning {
+            rule,
+            message,
+            confidence,
+            doubts,
+            lock,
+            second_lock: None,
+            outer: None,
+            path: Vec::new(),
+            first: vec![self.show.site(method, found.first.0)],
+            second: vec![self.show.site(method, found.second.0)],
+            also: Vec::new(),
+            confirmed: None,
+        };
+        let key = MergeKey { method: Some(method), ..self.key(rule, method, found.collection, found.key) };
+        self.add(key, warning);
+    }
+
+    fn is_unwanted(&self, lock: &str, taken_in: &str, witness: &Witness, maker: Option<MethodId>) -> bool {
+        let methods = [witness.method, witness.context.0];
+        let taken_first = self.show.chain(witness.method, &witness.twice.first.taking).1;
+        self.suppressions.hides_lock(taken_in, lock)
+            || self.suppressions.hides_lock(&self.show.class(taken_first), lock)
+            || methods.iter().any(|&m| self.suppressions.hides_method(&self.program.show_method(m)))
+            || methods.into_iter().chain(maker).any(|m| self.has_benign_annotation(m, witness.lock))
+    }
+
+    /// An annotation on the method, its class, or a field that the lock goes through.
+    fn has_benign_annotation(&self, method: MethodId, lock: Place) -> bool {
+        let field = |step: Step| match step {
+            Step::Field(field) => self.program.field_annotations.get(&field),
+            Step::Element(_) | Step::Invoke => None,
+        };
+        let statics = match lock.root() {
+            Root::Static(field) => self.program.field_annotations.get(&field),
+            _other => None,
+        };
+        let on_fields = lock.steps().filter_map(field).chain(statics).flatten();
+        let on_class = self.program.class_of(method).annotations.iter();
+        let all = self.program.method(method).annotations.iter().chain(on_class).chain(on_fields);
+        all.copied().any(|name| self.suppressions.is_benign(&self.program.text(name)))
+    }
+
+    fn confidence(&self, witness: &Witness) -> (Confidence, Vec<String>) {
+        let (first, second) = (witness.twice.first.taking, witness.twice.second.taking);
+        let lambda = witness.lambda.map_or(u8::MAX, |l| l.1.share);
+        let share = times(first.share.min(second.share).min(lambda), witness.share);
+        let mut doubts = Vec::new();
+        if share < NEARLY_ALL {
+            let percent = (u32::from(share) * 100 / 255).max(1);
+            doubts.push(format!("about {percent} % of the methods that may be called take the lock"));
+        }
+        if !(first.always && second.always) {
+            doubts.push("the lock is taken under a condition".to_owned());
+        }
+        let long = self.is_held_for_long(witness.context.0);
+        if long {
+            doubts.push("the outer lock seems to be held most of the time".to_owned());
+        }
+        let confidence = match share {
+            _ if long => Confidence::Low,
+            NEARLY_ALL.. if doubts.is_empty() => Confidence::High,
+            MOST.. => Confidence::Medium,
+            _ => Confidence::Low,
+        };
+        (confidence, doubts)
+    }
+
+    /// The paper's idea for filtering: a lock that is held for most of the program's execution
+    /// does not mark an atomic block. Held by the main method of a thread, or while it waits.
+    fn is_held_for_long(&self, method: MethodId) -> bool {
+        let name = self.program.method(method).name;
+        let text = self.program.names.name(name.0);
+        matches!(text, b"run" | b"main") || self.facts[method.0 as usize].pauses
+    }
+}
+
+fn is_better(new: &Warning, old: &Warning) -> bool {
+    let rank = |w: &Warning| (std::cmp::Reverse(w.confidence), w.path.len(), w.second[0].clone());
+    rank(new) < rank(old)
+}
+
+fn message(rule: Rule, lock: &str, second: Option<&Lock>, outer: &str) -> String {
+    match second {
+        Some(second) if rule == Rule::LockedInTurn => format!(
+            "`{lock}` is locked and released, then `{}` is, while `{outer}` is held",
+            second.expression
+        ),
+        _ => format!("`{lock}` is locked and released twice while `{outer}` is held"),
+    }
+}
+
+/// Counts the lines of a program: the sum over methods of their spans is not kept, so the largest
+/// line of each source file stands for its length.
+pub fn source_lines(program: &Program) -> u64 {
+    let mut files: HashMap<(Name, Name), u16> = HashMap::new();
+    for class in program.classes.iter() {
+        let Some(source) = class.source else { continue };
+        let folder = program.names.name(class.name.0);
+        let folder = folder.iter().rposition(|&b| b == b'/').map_or(&[][..], |i| &folder[..i]);
+        let folder = Name(program.names.get(folder).unwrap_or(class.name.0));
+        let methods = &program.methods[class.methods.start as usize..class.methods.end as usize];
+        let events = methods.iter().filter_map(|m| m.body.as_ref()).flat_map(|b| &b.events);
+        let last = events.map(|e| e.line).chain(methods.iter().map(|m| m.line)).max().unwrap_or(0);
+        let longest = files.entry((folder, source)).or_default();
+        *longest = last.max(*longest);
+    }
+    files.values().map(|&lines| u64::from(lines)).sum()
+}
