@@ -38,7 +38,7 @@ pub struct Lock {
 }
 
 /// The lock that is held around it all.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Outer {
     /// The lock.
     pub expression: String,
@@ -82,6 +82,8 @@ pub struct Warning {
     pub second: Vec<Site>,
     /// Further second uses of the same lock that were merged into this warning.
     pub also: Vec<Site>,
+    /// Further outer locks that are held around the same two uses.
+    pub also_held: Vec<Outer>,
     /// Set when a trace shows another thread between the two uses.
     pub confirmed: Option<Confirmation>,
 }

@@ -33,6 +33,16 @@ pub const ALL: u8 = u8::MAX;
 /// thinks of them.
 const GLOBAL_HOPS: u8 = 2;
 
+/// A lock in a field of one of many implementations says little about the object at hand: below
+/// this share it is dropped. Locks on the object itself add up over the implementations and are
+/// kept, and so is the outer object of an inner class: an iterator that locks its collection.
+const FIELD_SHARE: u8 = 32;
+
+/// The share of a lock that is taken under a condition to compute what a method returns: the
+/// condition is most often that it has not been computed yet, so that the second call does
+/// without the lock.
+const LAZY_SHARE: u8 = 64;
+
 /// A lock comes up from one caller to the next in each round; nobody looks for one this far down.
 const ROUNDS: usize = 64;
 
@@ -133,7 +143,7 @@ impl LocksHeld {
     fn update_sites(&mut self, world: &World<'_>, dirty: &[u32]) -> Vec<u32> {
         let new: Vec<(u32, Box<[SiteLock]>)> = dirty
             .par_iter()
-            .map(|&s| (s, self.at_site(world.calls.of(SiteId(s)))))
+            .map(|&s| (s, self.at_site(world, world.calls.of(SiteId(s)))))
             .filter(|(s, new)| *new != self.sites[*s as usize])
             .collect();
         store(&mut self.sites, new)
@@ -164,19 +174,31 @@ impl LocksHeld {
             held.push(Held { lock: own_lock(world.program, id), taking });
         }
         if let Some(body) = &method.body {
+            let returns_value = !world.program.names.name(method.desc.0).ends_with(b")V");
             for event in &body.events {
-                self.of_event(world, body, event, &mut held);
+                self.of_event(world, body, event, returns_value, &mut held);
             }
         }
         held.retain(|h| h.lock.is_visible_outside());
         best_of_each(held)
     }
 
-    fn of_event(&self, world: &World<'_>, body: &Body, event: &Event, held: &mut Vec<Held>) {
+    fn of_event(
+        &self,
+        world: &World<'_>,
+        body: &Body,
+        event: &Event,
+        returns_value: bool,
+        held: &mut Vec<Held>,
+    ) {
         match event.op {
             Op::Enter { lock, style } => {
                 if style == Style::Monitor || is_released(body, body.place(lock)) {
-                    held.push(taken_here(body.place(lock), event, event.always));
+                    let mut taken = taken_here(body.place(lock), event, event.always);
+                    if !event.always && returns_value && is_initialisation(body, event) {
+                        taken.taking.share = LAZY_SHARE;
+                    }
+                    held.push(taken);
                 }
             }
             Op::TryEnter { lock } if is_released(body, body.place(lock)) => {
@@ -221,6 +243,7 @@ impl LocksHeld {
                     }
                 }
                 None if place.is_unknown() || is_too_far(place, taking.hops) => {}
+                None if place.len() > 0 && taking.share < FIELD_SHARE => {}
                 None => found(place, taking),
             }
         }
@@ -246,7 +269,7 @@ impl LocksHeld {
     }
 
     /// The locks of a site: those of its callees, each with its share of them.
-    fn at_site(&self, callees: &Callees) -> Box<[SiteLock]> {
+    fn at_site(&self, world: &World<'_>, callees: &Callees) -> Box<[SiteLock]> {
         let mut all: Vec<(SiteLock, u32)> = Vec::new();
         for &target in &callees.targets {
             let own = callees.own == Some(target);
@@ -266,7 +289,12 @@ impl LocksHeld {
             let share = (sum / callees.choices).min(u32::from(ALL)) as u8;
             SiteLock { share, ..group[0].0 }
         });
-        summed.filter(|l| l.share > 0).collect()
+        let kept = |l: &SiteLock| match l.share {
+            0 => false,
+            FIELD_SHARE.. => true,
+            _ => l.lock.len() == 0 || is_outer_object(world.program, l.lock),
+        };
+        summed.filter(kept).collect()
     }
 }
 
@@ -298,6 +326,24 @@ pub fn is_released(body: &Body, lock: Place) -> bool {
 
 fn is_too_far(place: Place, hops: u8) -> bool {
     place.is_global() && (hops > GLOBAL_HOPS || place.is_callback())
+}
+
+/// Whether a field is set between a lock and the next unlock in the code.
+fn is_initialisation(body: &Body, enter: &Event) -> bool {
+    let after = body.events.iter().skip_while(|e| e.pc <= enter.pc);
+    let locked = after.take_while(|e| !matches!(e.op, Op::Exit { .. }));
+    locked.into_iter().any(|e| matches!(e.op, Op::SetField(_)))
+}
+
+/// Whether a place is `this.this$0`, the object that an object of an inner class belongs to.
+fn is_outer_object(program: &Program, place: Place) -> bool {
+    match place.first() {
+        Some(Step::Field(field)) if place.len() == 1 => {
+            let name = program.fields[field.0 as usize].name;
+            program.names.name(name.0).starts_with(b"this$")
+        }
+        _other => false,
+    }
 }
 
 /// The pseudo-lock for an interface call on a parameter that may be a lambda.

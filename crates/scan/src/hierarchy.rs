@@ -107,7 +107,8 @@ impl Hierarchy {
         targets.dedup();
         targets.retain(|&m| {
             let method = program.method(m);
-            !method.is_abstract && self.live[method.class.0 as usize]
+            let live = self.live[method.class.0 as usize] || resolved == Some(m);
+            live && !method.is_abstract
         });
         targets
     }

@@ -26,6 +26,7 @@ mod calls;
 mod cfg;
 mod class;
 mod composite;
+mod confirm;
 mod facts;
 mod finals;
 mod finding;
@@ -48,6 +49,7 @@ mod text;
 mod values;
 
 pub use archive::{Input, Limits, ScanError};
+pub use confirm::confirm;
 pub use finding::{Confidence, Confirmation, Counts, Lock, Outer, Report, Site, Warning};
 pub use rules::Rule;
 pub use scan::{Options, Progress, scan};

@@ -70,6 +70,10 @@ impl<'r> Reporter<'r> {
             warning.also.dedup();
             let own = warning.site().clone();
             warning.also.retain(|s| *s != own);
+            warning.also_held.sort();
+            warning.also_held.dedup();
+            let Warning { also_held, outer, .. } = warning;
+            also_held.retain(|o| Some(o) != outer.as_ref());
         }
         warnings.sort_by_cached_key(|w| (w.site().clone(), w.rule, w.lock.expression.clone()));
         (warnings, self.counts)
@@ -122,10 +126,15 @@ impl<'r> Reporter<'r> {
             first,
             second,
             also: Vec::new(),
+            also_held: Vec::new(),
             confirmed: None,
         };
         let twice = &witness.twice;
-        self.add(self.key(rule, method, twice.first.lock, twice.second.lock), warning);
+        let key = match maker {
+            Some(maker) => MergeKey { method: Some(maker), ..self.key(rule, maker, witness.lock, witness.second) },
+            None => self.key(rule, method, twice.first.lock, twice.second.lock),
+        };
+        self.add(key, warning);
     }
 
     fn key(&self, rule: Rule, method: MethodId, lock: Place, second: Place) -> MergeKey {
@@ -143,15 +152,7 @@ impl<'r> Reporter<'r> {
             None => {
                 self.merged.insert(key, new);
             }
-            // The surest one stands for all.
-            Some(old) if is_better(&new, old) => {
-                let old = std::mem::replace(old, new);
-                if let Some(kept) = self.merged.get_mut(&key) {
-                    kept.also = old.also;
-                    kept.also.push(old.second[0].clone());
-                }
-            }
-            Some(old) => old.also.push(new.second[0].clone()),
+            Some(old) => merge(old, new),
         }
     }
 
@@ -203,6 +204,7 @@ impl<'r> Reporter<'r> {
             first: vec![self.show.site(method, found.first.0)],
             second: vec![self.show.site(method, found.second.0)],
             also: Vec::new(),
+            also_held: Vec::new(),
             confirmed: None,
         };
         let key = MergeKey { method: Some(method), ..self.key(rule, method, found.collection, found.key) };
@@ -268,6 +270,17 @@ impl<'r> Reporter<'r> {
     }
 }
 
+/// The surest one stands for all.
+fn merge(kept: &mut Warning, mut other: Warning) {
+    if is_better(&other, kept) {
+        std::mem::swap(kept, &mut other);
+    }
+    kept.also.append(&mut other.also);
+    kept.also_held.append(&mut other.also_held);
+    kept.also.push(other.second.swap_remove(0));
+    kept.also_held.extend(other.outer);
+}
+
 fn is_better(new: &Warning, old: &Warning) -> bool {
     let rank = |w: &Warning| (std::cmp::Reverse(w.confidence), w.path.len(), w.second[0].clone());
     rank(new) < rank(old)
@@ -286,12 +299,11 @@ fn message(rule: Rule, lock: &str, second: Option<&Lock>, outer: &str) -> String
 /// Counts the lines of a program: the sum over methods of their spans is not kept, so the largest
 /// line of each source file stands for its length.
 pub fn source_lines(program: &Program) -> u64 {
-    let mut files: HashMap<(Name, Name), u16> = HashMap::new();
-    for class in program.classes.iter() {
+    let mut files: HashMap<(&[u8], Name), u16> = HashMap::new();
+    for class in &program.classes {
         let Some(source) = class.source else { continue };
-        let folder = program.names.name(class.name.0);
-        let folder = folder.iter().rposition(|&b| b == b'/').map_or(&[][..], |i| &folder[..i]);
-        let folder = Name(program.names.get(folder).unwrap_or(class.name.0));
+        let name = program.names.name(class.name.0);
+        let folder = name.iter().rposition(|&b| b == b'/').map_or(&[][..], |i| &name[..i]);
         let methods = &program.methods[class.methods.start as usize..class.methods.end as usize];
         let events = methods.iter().filter_map(|m| m.body.as_ref()).flat_map(|b| &b.events);
         let last = events.map(|e| e.line).chain(methods.iter().map(|m| m.line)).max().unwrap_or(0);

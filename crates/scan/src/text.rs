@@ -27,6 +27,9 @@ impl Display for Warning {
         for site in &self.also {
             writeln!(f, "  also at {site}")?;
         }
+        for outer in &self.also_held {
+            writeln!(f, "  also while `{}` is held in {}", outer.expression, outer.site.method)?;
+        }
         for doubt in &self.doubts {
             writeln!(f, "  but {doubt}")?;
         }
