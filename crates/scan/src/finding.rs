@@ -29,7 +29,7 @@ pub struct Site {
 }
 
 /// A lock, as a person would write it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Lock {
     /// The expression in the method that the warning names: `this.start`, `arg1`.
     pub expression: String,
@@ -80,6 +80,8 @@ pub struct Warning {
     pub first: Vec<Site>,
     /// The second use.
     pub second: Vec<Site>,
+    /// Further locks that the same two uses take.
+    pub also_locks: Vec<Lock>,
     /// Further second uses of the same lock that were merged into this warning.
     pub also: Vec<Site>,
     /// Further outer locks that are held around the same two uses.

@@ -38,6 +38,10 @@ const GLOBAL_HOPS: u8 = 2;
 /// kept, and so is the outer object of an inner class: an iterator that locks its collection.
 const FIELD_SHARE: u8 = 32;
 
+/// What is left of the share of a lock that is taken under a condition, or in a loop. Chains of
+/// conditions fade: after three of them the lock is rather not taken.
+const CONDITION_SHARE: u8 = 180;
+
 /// The share of a lock that is taken under a condition to compute what a method returns: the
 /// condition is most often that it has not been computed yet, so that the second call does
 /// without the lock.
@@ -197,6 +201,8 @@ impl LocksHeld {
                     let mut taken = taken_here(body.place(lock), event, event.always);
                     if !event.always && returns_value && is_initialisation(body, event) {
                         taken.taking.share = LAZY_SHARE;
+                    } else if !event.always {
+                        taken.taking.share = CONDITION_SHARE;
                     }
                     held.push(taken);
                 }
@@ -207,8 +213,13 @@ impl LocksHeld {
             Op::Call { site, args } => {
                 let passed = world.calls.args(body, site, args);
                 self.by_call(world, body, site, passed, At::from(event), |lock, mut taking| {
-                    taking.always &= event.always;
-                    held.push(Held { lock, taking });
+                    if !event.always {
+                        taking.always = false;
+                        taking.share = times(taking.share, CONDITION_SHARE);
+                    }
+                    if taking.share > 0 {
+                        held.push(Held { lock, taking });
+                    }
                 });
                 held.extend(callback(world.calls.of(site), passed, event));
             }

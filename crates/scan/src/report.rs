@@ -1,13 +1,14 @@
 //! From witnesses to warnings (paper, section 4.5): one for each place where a lock is taken for
 //! the second time, merged by the lock; hidden where they are not wanted or not sure enough.
 
-use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+use hashbrown::{HashMap, HashSet};
 
 use crate::composite::{Composite, Kind};
 use crate::facts::Facts;
 use crate::finals::Witness;
 use crate::finding::{Confidence, Counts, Lock, Outer, Warning};
-use crate::held::{LocksHeld, times};
+use crate::held::{At, LocksHeld, times};
 use crate::place::{Name, Place, Root, Step};
 use crate::program::{MethodId, Program};
 use crate::rules::Rule;
@@ -33,9 +34,14 @@ pub struct Reporter<'r> {
     pub min_confidence: Confidence,
     /// How much was hidden.
     pub counts: Counts,
-    /// The warnings, merged by key.
-    merged: HashMap<MergeKey, Warning>,
+    /// The warnings by the place of the second use.
+    located: HashMap<Location, (Warning, MergeKey)>,
+    /// Places with warnings that are not sure enough.
+    unsure: HashSet<Location>,
 }
+
+/// The rule, the method, and the line or position of the second use.
+type Location = (Rule, MethodId, u32);
 
 /// Warnings with the same key are one. A lock that starts at `this` or at a static field is the
 /// same in all methods of a class; others are told apart by method.
@@ -57,24 +63,35 @@ impl<'r> Reporter<'r> {
         suppressions: &'r Suppressions,
         min_confidence: Confidence,
     ) -> Reporter<'r> {
-        let show = Show { program, held };
-        let (counts, merged) = (Counts::default(), HashMap::new());
-        Reporter { program, facts, show, suppressions, min_confidence, counts, merged }
+        Reporter {
+            program,
+            facts,
+            show: Show { program, held },
+            suppressions,
+            min_confidence,
+            counts: Counts::default(),
+            located: HashMap::new(),
+            unsure: HashSet::new(),
+        }
     }
 
     /// All warnings, by file and line.
-    pub fn finish(self) -> (Vec<Warning>, Counts) {
-        let mut warnings: Vec<Warning> = self.merged.into_values().collect();
-        for warning in &mut warnings {
-            warning.also.sort();
-            warning.also.dedup();
-            let own = warning.site().clone();
-            warning.also.retain(|s| *s != own);
-            warning.also_held.sort();
-            warning.also_held.dedup();
-            let Warning { also_held, outer, .. } = warning;
-            also_held.retain(|o| Some(o) != outer.as_ref());
+    pub fn finish(mut self) -> (Vec<Warning>, Counts) {
+        let sure = &self.located;
+        self.counts.unsure = self.unsure.iter().filter(|&l| !sure.contains_key(l)).count();
+        let mut located: Vec<(Location, (Warning, MergeKey))> = self.located.into_iter().collect();
+        located.sort_unstable_by_key(|l| l.0);
+        let mut merged: HashMap<MergeKey, Warning> = HashMap::new();
+        for (_, (warning, key)) in located {
+            match merged.entry(key) {
+                Entry::Occupied(mut kept) => merge(kept.get_mut(), warning),
+                Entry::Vacant(free) => {
+                    free.insert(warning);
+                }
+            }
         }
+        let mut warnings: Vec<Warning> = merged.into_values().collect();
+        warnings.iter_mut().for_each(tidy);
         warnings.sort_by_cached_key(|w| (w.site().clone(), w.rule, w.lock.expression.clone()));
         (warnings, self.counts)
     }
@@ -86,9 +103,18 @@ impl<'r> Reporter<'r> {
         if self.program.class_of(method).library || self.program.class_of(holder).library {
             return;
         }
+        let pair = witness.lock != witness.second;
+        let rule = if pair { Rule::LockedInTurn } else { Rule::LockedTwice };
+        let maker = witness.lambda.map(|l| l.0);
+        let location = (rule, maker.unwrap_or(method), position(witness.twice.second.taking.at));
+        let (confidence, doubts) = self.confidence(witness);
+        if confidence < self.min_confidence {
+            self.unsure.insert(location);
+            return;
+        }
         let (first, _) = self.show.chain(method, &witness.twice.first.taking);
         let (mut second, mut taker) = self.show.chain(method, &witness.twice.second.taking);
-        let (maker, mut lock_method) = (witness.lambda.map(|l| l.0), holder);
+        let mut lock_method = holder;
         if let Some((made_in, taking)) = witness.lambda {
             let (below, last) = self.show.chain(made_in, &taking);
             second.extend(below.into_iter().skip(1));
@@ -100,9 +126,6 @@ impl<'r> Reporter<'r> {
             self.counts.suppressed += 1;
             return;
         }
-        let (confidence, doubts) = self.confidence(witness);
-        let pair = witness.lock != witness.second;
-        let rule = if pair { Rule::LockedInTurn } else { Rule::LockedTwice };
         let second_lock = pair.then(|| Lock {
             expression: self.show.expression(holder, witness.second),
             taken_in: taken_in.clone(),
@@ -125,6 +148,7 @@ impl<'r> Reporter<'r> {
             path,
             first,
             second,
+            also_locks: Vec::new(),
             also: Vec::new(),
             also_held: Vec::new(),
             confirmed: None,
@@ -134,7 +158,7 @@ impl<'r> Reporter<'r> {
             Some(maker) => MergeKey { method: Some(maker), ..self.key(rule, maker, witness.lock, witness.second) },
             None => self.key(rule, method, twice.first.lock, twice.second.lock),
         };
-        self.add(key, warning);
+        self.add(location, key, warning);
     }
 
     fn key(&self, rule: Rule, method: MethodId, lock: Place, second: Place) -> MergeKey {
@@ -143,16 +167,24 @@ impl<'r> Reporter<'r> {
         MergeKey { rule, class, method: (!shared).then_some(method), lock, second }
     }
 
-    fn add(&mut self, key: MergeKey, new: Warning) {
-        if new.confidence < self.min_confidence {
-            self.counts.unsure += 1;
-            return;
-        }
-        match self.merged.get_mut(&key) {
-            None => {
-                self.merged.insert(key, new);
+    /// Of several locks at one place, the surest and nearest stands for all.
+    fn add(&mut self, location: Location, key: MergeKey, new: Warning) {
+        match self.located.entry(location) {
+            Entry::Vacant(free) => {
+                free.insert((new, key));
             }
-            Some(old) => merge(old, new),
+            Entry::Occupied(mut kept) => {
+                let (old, old_key) = kept.get_mut();
+                let (mut other, other_key) = (new, key);
+                if is_better(&other, old) {
+                    std::mem::swap(old, &mut other);
+                    *old_key = other_key;
+                }
+                old.also_held.append(&mut other.also_held);
+                old.also_held.extend(other.outer);
+                old.also_locks.append(&mut other.also_locks);
+                old.also_locks.push(other.lock);
+            }
         }
     }
 
@@ -203,12 +235,18 @@ impl<'r> Reporter<'r> {
             path: Vec::new(),
             first: vec![self.show.site(method, found.first.0)],
             second: vec![self.show.site(method, found.second.0)],
+            also_locks: Vec::new(),
             also: Vec::new(),
             also_held: Vec::new(),
             confirmed: None,
         };
         let key = MergeKey { method: Some(method), ..self.key(rule, method, found.collection, found.key) };
-        self.add(key, warning);
+        let location = (rule, method, position(found.second.0));
+        if confidence < self.min_confidence {
+            self.unsure.insert(location);
+        } else {
+            self.add(location, key, warning);
+        }
     }
 
     fn is_unwanted(&self, lock: &str, taken_in: &str, witness: &Witness, maker: Option<MethodId>) -> bool {
@@ -270,20 +308,43 @@ impl<'r> Reporter<'r> {
     }
 }
 
-/// The surest one stands for all.
+/// Joins two warnings about one lock.
 fn merge(kept: &mut Warning, mut other: Warning) {
     if is_better(&other, kept) {
         std::mem::swap(kept, &mut other);
     }
     kept.also.append(&mut other.also);
     kept.also_held.append(&mut other.also_held);
+    kept.also_locks.append(&mut other.also_locks);
     kept.also.push(other.second.swap_remove(0));
     kept.also_held.extend(other.outer);
 }
 
+/// Sorts the lists of a warning and drops what stands in it already.
+fn tidy(warning: &mut Warning) {
+    let Warning { also, also_held, also_locks, second, lock, outer, .. } = warning;
+    also.sort();
+    also.dedup();
+    also.retain(|site| *site != second[0]);
+    also_held.sort();
+    also_held.dedup();
+    also_held.retain(|held| Some(held) != outer.as_ref());
+    also_locks.sort();
+    also_locks.dedup();
+    also_locks.retain(|other| other.expression != lock.expression);
+}
+
 fn is_better(new: &Warning, old: &Warning) -> bool {
-    let rank = |w: &Warning| (std::cmp::Reverse(w.confidence), w.path.len(), w.second[0].clone());
+    let rank = |w: &Warning| {
+        let hops = w.path.len() + w.first.len() + w.second.len();
+        (std::cmp::Reverse(w.confidence), hops, w.lock.expression.len(), w.second[0].clone())
+    };
     rank(new) < rank(old)
+}
+
+/// The line, or the position in the code when there are no lines.
+fn position(at: At) -> u32 {
+    if at.line > 0 { u32::from(at.line) } else { 0x1_0000 + u32::from(at.pc) }
 }
 
 fn message(rule: Rule, lock: &str, second: Option<&Lock>, outer: &str) -> String {

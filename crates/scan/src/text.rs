@@ -27,6 +27,9 @@ impl Display for Warning {
         for site in &self.also {
             writeln!(f, "  also at {site}")?;
         }
+        for lock in &self.also_locks {
+            writeln!(f, "  also the lock `{}` taken in {}", lock.expression, lock.taken_in)?;
+        }
         for outer in &self.also_held {
             writeln!(f, "  also while `{}` is held in {}", outer.expression, outer.site.method)?;
         }
