@@ -100,6 +100,17 @@ pub enum Op {
     },
 }
 
+/// Which runs through a method come to a block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Reach {
+    /// Only runs that end with an exception.
+    Failing,
+    /// Some.
+    Sometimes,
+    /// All that end normally.
+    Always,
+}
+
 /// An operation and where it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
@@ -107,8 +118,8 @@ pub struct Event {
     pub pc: u16,
     /// The source line; 0 when unknown.
     pub line: u16,
-    /// Whether every normal run through the method comes here.
-    pub always: bool,
+    /// Which runs through the method come here.
+    pub reach: Reach,
     /// What happens.
     pub op: Op,
 }

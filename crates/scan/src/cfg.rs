@@ -1,5 +1,6 @@
 //! The control-flow graph of a method: basic blocks, their edges, the handlers that cover them.
 
+use crate::body::Reach;
 use crate::bytecode::Insn;
 
 /// A range of code whose exceptions are caught.
@@ -157,9 +158,38 @@ fn falls_through(insn: &Insn) -> bool {
     )
 }
 
+/// Which runs come to each block.
+pub fn reach(cfg: &Cfg) -> Vec<Reach> {
+    let (always, returning) = (always_passed(cfg), can_return(cfg));
+    let of_block = |b: usize| match (always[b], returning[b]) {
+        (true, _) => Reach::Always,
+        (false, true) => Reach::Sometimes,
+        (false, false) => Reach::Failing,
+    };
+    (0..cfg.len()).map(of_block).collect()
+}
+
+/// The blocks from which a return can be reached, also through a handler.
+fn can_return(cfg: &Cfg) -> Vec<bool> {
+    let mut before = vec![Vec::new(); cfg.len()];
+    for block in 0..cfg.len() {
+        for &next in cfg.next[block].iter().chain(&cfg.handlers[block]) {
+            before[next as usize].push(block);
+        }
+    }
+    let mut marked = vec![false; cfg.len()];
+    let mut work: Vec<usize> = (0..cfg.len()).filter(|&b| is_return(cfg, b)).collect();
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut marked[block], true) {
+            work.extend(&before[block]);
+        }
+    }
+    marked
+}
+
 /// Which blocks every normal run passes: those that dominate all returns. Blocks are marked by
 /// walking up the dominator tree from the common dominator of the returns.
-pub fn always_passed(cfg: &Cfg) -> Vec<bool> {
+fn always_passed(cfg: &Cfg) -> Vec<bool> {
     let order = reverse_postorder(cfg);
     let mut rank = vec![usize::MAX; cfg.len()];
     order.iter().enumerate().for_each(|(i, &b)| rank[b as usize] = i);
@@ -256,6 +286,13 @@ mod tests {
         let insns = code(&[Insn::Branch(1, 3), Insn::Int(1), Insn::Jump(0), Insn::Return(0)]);
         let cfg = Cfg::new(insns, &[]).unwrap();
         assert_eq!(always_passed(&cfg), [true, false, true]);
+    }
+
+    #[test]
+    fn a_block_that_only_leads_to_a_throw_fails() {
+        let insns = code(&[Insn::Branch(1, 3), Insn::Null, Insn::Throw, Insn::Return(0)]);
+        let cfg = Cfg::new(insns, &[]).unwrap();
+        assert_eq!(reach(&cfg), [Reach::Always, Reach::Failing, Reach::Always]);
     }
 
     #[test]

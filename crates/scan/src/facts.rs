@@ -245,7 +245,9 @@ impl Run<'_> {
     fn callback(&self, site: crate::body::SiteId, args: &[Place], event: &Event) -> Option<Released> {
         let callees = self.analysis.world.calls.of(site);
         let held = crate::held::callback(callees, args, event)?;
-        lambda_of(self.body, held.lock).is_none().then_some(Released { lock: held.lock, taking: held.taking })
+        // What is certain is that the lambda is called here; its locks are looked at later.
+        let taking = Taking { always: true, share: crate::held::ALL, ..held.taking };
+        lambda_of(self.body, held.lock).is_none().then_some(Released { lock: held.lock, taking })
     }
 }
 

@@ -8,9 +8,9 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::body::{Block, Body, CallKind, Edge, Event, Lambda, Op, SiteId, SiteKey, Style};
+use crate::body::{Block, Body, CallKind, Edge, Event, Lambda, Op, Reach, SiteId, SiteKey, Style};
 use crate::bytecode::Insn;
-use crate::cfg::{Cfg, always_passed};
+use crate::cfg::{Cfg, reach};
 use crate::machine::{Env, Machine, Shapes};
 use crate::place::{FieldId, Name, Place, Root};
 use crate::tables::Tables;
@@ -43,12 +43,12 @@ pub fn analyse(
     shapes: &mut Shapes,
 ) -> Flow {
     let machine = Machine::run(cfg, start, tables, shapes);
-    let always = always_passed(cfg);
+    let reached = reach(cfg);
     let mut writer = Writer {
         machine,
         lines,
         constructor,
-        always: false,
+        reach: Reach::Always,
         flow: Flow::default(),
         events: Vec::new(),
         places: Vec::new(),
@@ -56,7 +56,7 @@ pub fn analyse(
         made_lambdas: Vec::new(),
         returned: Returned::Nothing,
     };
-    let (blocks, edges, kills) = writer.write(&always);
+    let (blocks, edges, kills) = writer.write(&reached);
     writer.finish(blocks, edges, kills)
 }
 
@@ -77,8 +77,8 @@ struct Writer<'m, 'a> {
     machine: Machine<'m, 'a>,
     lines: &'m [(u32, u16)],
     constructor: bool,
-    /// Whether the current block is passed by every normal run.
-    always: bool,
+    /// Which runs come to the current block.
+    reach: Reach,
     flow: Flow,
     events: Vec<Event>,
     places: Vec<Place>,
@@ -88,11 +88,11 @@ struct Writer<'m, 'a> {
 }
 
 impl Writer<'_, '_> {
-    fn write(&mut self, always: &[bool]) -> (Vec<Block>, Vec<Edge>, Vec<u32>) {
+    fn write(&mut self, reached: &[Reach]) -> (Vec<Block>, Vec<Edge>, Vec<u32>) {
         let cfg = self.machine.cfg;
         let (mut blocks, mut edges, mut kills) = (Vec::new(), Vec::new(), Vec::new());
         for block in 0..cfg.len() {
-            self.always = always[block];
+            self.reach = reached[block];
             blocks.push(Block { events: self.events.len() as u32, edges: edges.len() as u32, handlers: 0 });
             let Some(entry) = self.machine.entry[block].clone() else {
                 blocks[block].handlers = edges.len() as u32;
@@ -202,7 +202,7 @@ impl Writer<'_, '_> {
 
     fn event(&mut self, pc: u32, op: Op) {
         let line = self.line(pc);
-        self.events.push(Event { pc: pc as u16, line, always: self.always, op });
+        self.events.push(Event { pc: pc as u16, line, reach: self.reach, op });
     }
 
     fn place(&mut self, place: Place) -> u32 {

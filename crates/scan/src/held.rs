@@ -19,7 +19,7 @@
 
 use rayon::prelude::*;
 
-use crate::body::{Body, Event, Op, SiteId, Style};
+use crate::body::{Body, Event, Op, Reach, SiteId, Style};
 use crate::calls::{Callees, Calls};
 use crate::place::{Place, Root, Step};
 use crate::program::{MethodId, Program};
@@ -38,9 +38,15 @@ const GLOBAL_HOPS: u8 = 2;
 /// kept, and so is the outer object of an inner class: an iterator that locks its collection.
 const FIELD_SHARE: u8 = 32;
 
-/// What is left of the share of a lock that is taken under a condition, or in a loop. Chains of
-/// conditions fade: after three of them the lock is rather not taken.
-const CONDITION_SHARE: u8 = 180;
+/// What is left of the share of a lock that is taken under a condition, or in a loop: after two
+/// conditions the lock is rather not taken.
+const CONDITION_SHARE: u8 = 160;
+
+/// What is left of it where the method is about to throw.
+const FAILING_SHARE: u8 = 24;
+
+/// What is left of it for each further call on the way: long chains are less believable.
+const CALL_SHARE: u8 = 235;
 
 /// The share of a lock that is taken under a condition to compute what a method returns: the
 /// condition is most often that it has not been computed yet, so that the second call does
@@ -198,25 +204,23 @@ impl LocksHeld {
         match event.op {
             Op::Enter { lock, style } => {
                 if style == Style::Monitor || is_released(body, body.place(lock)) {
-                    let mut taken = taken_here(body.place(lock), event, event.always);
-                    if !event.always && returns_value && is_initialisation(body, event) {
+                    let mut taken = taken_here(body.place(lock), event);
+                    if event.reach == Reach::Sometimes && returns_value && is_initialisation(body, event) {
                         taken.taking.share = LAZY_SHARE;
-                    } else if !event.always {
-                        taken.taking.share = CONDITION_SHARE;
                     }
                     held.push(taken);
                 }
             }
             Op::TryEnter { lock } if is_released(body, body.place(lock)) => {
-                held.push(taken_here(body.place(lock), event, false));
+                let mut tried = taken_here(body.place(lock), event);
+                tried.taking.always = false;
+                held.push(tried);
             }
             Op::Call { site, args } => {
                 let passed = world.calls.args(body, site, args);
                 self.by_call(world, body, site, passed, At::from(event), |lock, mut taking| {
-                    if !event.always {
-                        taking.always = false;
-                        taking.share = times(taking.share, CONDITION_SHARE);
-                    }
+                    taking.always &= event.reach == Reach::Always;
+                    taking.share = times(times(taking.share, CALL_SHARE), reach_share(event.reach));
                     if taking.share > 0 {
                         held.push(Held { lock, taking });
                     }
@@ -274,7 +278,8 @@ impl LocksHeld {
             let share = times(outer.share, lock.share);
             let via = Some((lock.via, lock.lock));
             let place = world.summaries.follow(body, lock.lock.translate(captured));
-            (place, Taking { share, via, hops: outer.hops.saturating_add(lock.hops), ..outer })
+            let (always, hops) = (outer.always && lock.always, outer.hops.saturating_add(lock.hops));
+            (place, Taking { share, always, via, hops, at: outer.at })
         });
         translated.filter(|(p, t)| !p.is_unknown() && t.share > 0 && !is_too_far(*p, t.hops)).collect()
     }
@@ -323,8 +328,17 @@ pub fn times(a: u8, b: u8) -> u8 {
     (u16::from(a) * u16::from(b) / u16::from(ALL)) as u8
 }
 
-fn taken_here(lock: Place, event: &Event, always: bool) -> Held {
-    Held { lock, taking: Taking { share: ALL, always, hops: 0, at: At::from(event), via: None } }
+fn taken_here(lock: Place, event: &Event) -> Held {
+    let (share, always) = (reach_share(event.reach), event.reach == Reach::Always);
+    Held { lock, taking: Taking { share, always, hops: 0, at: At::from(event), via: None } }
+}
+
+fn reach_share(reach: Reach) -> u8 {
+    match reach {
+        Reach::Always => ALL,
+        Reach::Sometimes => CONDITION_SHARE,
+        Reach::Failing => FAILING_SHARE,
+    }
 }
 
 /// An explicit lock that is never given back here is a half of somebody's own locking method.
@@ -361,7 +375,7 @@ fn is_outer_object(program: &Program, place: Place) -> bool {
 pub fn callback(callees: &Callees, args: &[Place], event: &Event) -> Option<Held> {
     let receiver = args.first().filter(|p| callees.lambdas && p.len() == 0)?;
     let on_parameter = matches!(receiver.root(), Root::Param(_));
-    on_parameter.then(|| taken_here(receiver.then(Step::Invoke), event, event.always))
+    on_parameter.then(|| taken_here(receiver.then(Step::Invoke), event))
 }
 
 /// The lambda that a pseudo-lock stands for, with its captured values.

@@ -16,7 +16,7 @@ use crate::show::Show;
 use crate::suppress::Suppressions;
 
 /// Shares from here on are as good as all.
-const NEARLY_ALL: u8 = 230;
+const NEARLY_ALL: u8 = 200;
 /// Shares from here on are most.
 const MOST: u8 = 100;
 
@@ -281,9 +281,9 @@ impl<'r> Reporter<'r> {
         let mut doubts = Vec::new();
         if share < NEARLY_ALL {
             let percent = (u32::from(share) * 100 / 255).max(1);
-            doubts.push(format!("about {percent} % of the methods that may be called take the lock"));
+            doubts.push(format!("a call takes the lock with a likelihood of about {percent} %"));
         }
-        if !(first.always && second.always) {
+        if !(first.always && second.always && witness.lambda.is_none_or(|l| l.1.always)) {
             doubts.push("the lock is taken under a condition".to_owned());
         }
         let long = self.is_held_for_long(witness.context.0);
