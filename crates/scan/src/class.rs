@@ -91,6 +91,8 @@ pub struct ParsedMethod {
     pub stored: u32,
     /// Fields that it sets to a parameter, if it is a constructor.
     pub captures: Vec<(FieldId, Place)>,
+    /// Fields of `this` that it sets to a fresh object.
+    pub fills: Vec<(FieldId, Place)>,
     /// Its annotations.
     pub annotations: Vec<Name>,
 }
@@ -206,6 +208,7 @@ impl<'a> Reader<'a> {
             returns: flow.returns,
             stored: flow.stored,
             captures: flow.captures,
+            fills: flow.fills,
             annotations: self.annotations(&method.attributes())?,
         })
     }

@@ -27,6 +27,8 @@ pub struct Flow {
     pub stored: u32,
     /// Fields of `this` that a constructor sets to one of its parameters.
     pub captures: Vec<(FieldId, Place)>,
+    /// Fields of `this` that are set to a fresh object.
+    pub fills: Vec<(FieldId, Place)>,
     /// Fields that get a reference, with its class where that is exactly known.
     pub stores: Vec<(FieldId, Option<Name>)>,
     /// Classes of which objects are made.
@@ -242,6 +244,10 @@ impl Writer<'_, '_> {
     fn put_field(&mut self, field: FieldId, object: Value, value: Value) {
         self.flow.stores.extend(stored_class(field, value));
         self.store(value);
+        let fresh = value.place.len() == 0 && matches!(value.place.root(), Root::New(_));
+        if fresh && object.place == Place::param(0) {
+            self.flow.fills.push((field, value.place));
+        }
         if self.constructor && object.place == Place::param(0) {
             // A second store makes the first one worthless.
             let known = self.flow.captures.iter().position(|c| c.0 == field);

@@ -68,6 +68,8 @@ pub struct Method {
     pub stored: u32,
     /// Fields that it sets to a parameter, if it is a constructor.
     pub captures: Box<[(FieldId, Place)]>,
+    /// Fields of `this` that it sets to a fresh object.
+    pub fills: Box<[(FieldId, Place)]>,
     /// Its annotations.
     pub annotations: Box<[Name]>,
 }
@@ -102,6 +104,8 @@ pub struct Program {
     field_index: HashMap<FieldKey, FieldId>,
     /// What each field holds.
     pub field_classes: Vec<FieldClass>,
+    /// How many stores of a reference to each field there are.
+    pub field_stores: Vec<u32>,
     /// Fields that some class declares.
     pub declared: HashSet<FieldId>,
     /// The annotations of fields.
@@ -181,6 +185,7 @@ impl Program {
         if id == next {
             self.fields.push(key);
             self.field_classes.push(FieldClass::Unseen);
+            self.field_stores.push(0);
         }
         id
     }
@@ -230,6 +235,7 @@ impl Program {
     }
 
     fn see_store(&mut self, field: FieldId, class: Option<Name>) {
+        self.field_stores[field.0 as usize] += 1;
         let seen = &mut self.field_classes[field.0 as usize];
         *seen = join_classes(*seen, class.map_or(FieldClass::Any, FieldClass::Exact));
     }
@@ -274,7 +280,7 @@ pub fn join_classes(a: FieldClass, b: FieldClass) -> FieldClass {
 fn renumber(parsed: &mut Parsed, numbers: &Numbers) {
     for method in &mut parsed.methods {
         method.returns = method.returns.map(|p| numbers.place(p));
-        for (field, place) in &mut method.captures {
+        for (field, place) in method.captures.iter_mut().chain(&mut method.fills) {
             (*field, *place) = (numbers.field(*field), numbers.place(*place));
         }
         if let Some(body) = &mut method.body {
@@ -319,6 +325,7 @@ fn method(parsed: ParsedMethod, class: ClassId, numbers: &Numbers) -> Method {
         returns: parsed.returns,
         stored: parsed.stored,
         captures: parsed.captures.into(),
+        fills: parsed.fills.into(),
         annotations: numbers.all_names(&parsed.annotations),
     }
 }

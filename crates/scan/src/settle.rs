@@ -19,6 +19,7 @@ pub fn settle(program: &mut Program, hierarchy: &Hierarchy) {
             let class = program.field_classes[field];
             let known = &mut program.field_classes[to.0 as usize];
             *known = join_classes(*known, class);
+            program.field_stores[to.0 as usize] += program.field_stores[field];
         }
     }
     program.methods.par_iter_mut().for_each(|m| use_declared(m, &declared));
@@ -29,7 +30,7 @@ fn use_declared(method: &mut Method, declared: &[FieldId]) {
     let field = |f: FieldId| declared[f.0 as usize];
     let place = |p: Place| p.renumber(field, |n| n);
     method.returns = method.returns.map(place);
-    for (captured, value) in &mut method.captures {
+    for (captured, value) in method.captures.iter_mut().chain(&mut method.fills) {
         (*captured, *value) = (field(*captured), place(*value));
     }
     let Some(body) = &mut method.body else { return };

@@ -55,6 +55,29 @@ class Lazy {
     }
 }
 
+class Owner {
+    private final Part part = new Part(this);
+
+    synchronized void viaPart() {
+        part.back();
+        part.back();
+    }
+
+    synchronized void touch() {}
+}
+
+class Part {
+    private final Owner owner;
+
+    Part(Owner owner) {
+        this.owner = owner;
+    }
+
+    void back() {
+        owner.touch();
+    }
+}
+
 class Callees {
     private Point point = new Point();
     private final Shape free = new Free1();
