@@ -12,13 +12,14 @@
 //! | `place` | locking expressions, DEPENDS, TRANSLATELOCK | 4.1, figure 7 |
 //! | `cfg`, `machine`, `values`, `flow` | statements and control flow from bytecode | 4.1 |
 //! | `program`, `hierarchy`, `settle`, `calls` | the call graph, CALLEES | 4.1 |
-//! | `summaries` | getters, factories, escape | beyond |
+//! | `summaries`, `aliases` | getters, factories, escape, fields with two names | beyond |
 //! | `held` | LOCKSHELD | 4.3, figure 7 |
 //! | `state`, `facts` | R, T, P and their transfer functions | 4.2, 4.6, figures 6 and 9 |
 //! | `finals` | FINAL_T, FINAL_P | 4.4, figures 8 and 10 |
 //! | `composite` | collections that are asked and then changed | beyond |
 //! | `report`, `suppress` | warnings | 4.5, 5.2 |
 
+mod aliases;
 mod archive;
 mod body;
 mod bytecode;

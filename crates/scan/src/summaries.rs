@@ -6,15 +6,16 @@
 //! - A constructor that keeps a parameter in a field makes that field of the new object another
 //!   name for the argument. An iterator of a Vector locks the Vector through such a field.
 //! - A part that knows its owner: when a field is only ever set to `new Part(this)`, and the
-//!   constructor keeps the owner, then `x.part.owner` is another name for `x`.
+//!   constructor keeps the owner, then `x.part.owner` is another name for `x`. In the same way two
+//!   fields may be names for one object: the two views of a read-write lock ([`crate::aliases`]).
 //! - A parameter *escapes* when the method, or one that it calls, stores it where others may find
 //!   it. A fresh object that never escapes has a lock that nobody contends for.
 //!
 //! All are least fixed points over the call graph, found in rounds.
 
-use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 
+use crate::aliases::Aliases;
 use crate::body::{Body, Op, SiteId};
 use crate::calls::Calls;
 use crate::place::{FieldId, Place, Root, Step};
@@ -37,8 +38,8 @@ pub struct Summaries {
     gives: Vec<Gives>,
     /// Which arguments of each site escape, by bit.
     escapes: Vec<u32>,
-    /// Fields that lead to a part, with the part's field that leads back.
-    backs: HashSet<(FieldId, FieldId)>,
+    /// Fields that are other names for something.
+    aliases: Aliases,
 }
 
 /// Getters of getters of getters are followed this far.
@@ -62,11 +63,10 @@ impl Summaries {
             }
             gives = next;
         }
-        let (escapes, backs) = (escapes(program, calls), backs(program, &gives));
-        let summaries = Summaries { gives, escapes, backs };
+        let aliases = Aliases::new(program, |body, object| fields_from_calls(body, object, &gives));
         let bodies = program.methods.par_iter_mut().filter_map(|m| m.body.as_mut());
-        bodies.flat_map_iter(|b| &mut b.places).for_each(|p| *p = summaries.without_detours(*p));
-        summaries
+        bodies.flat_map_iter(|b| &mut b.places).for_each(|p| *p = aliases.shortest(*p));
+        Summaries { escapes: escapes(program, calls), gives, aliases }
     }
 
     /// Whether an argument of a call at this site may be found by others afterwards.
@@ -77,21 +77,7 @@ impl Summaries {
     /// Follows fields to what they are another name for: of fresh and returned objects, and from
     /// a part back to its owner.
     pub fn follow(&self, body: &Body, place: Place) -> Place {
-        self.without_detours(self.behind(body, place))
-    }
-
-    fn without_detours(&self, place: Place) -> Place {
-        if place.len() < 2 {
-            return place;
-        }
-        let steps: Vec<Step> = place.steps().collect();
-        let back = steps.windows(2).position(|pair| match pair {
-            [Step::Field(part), Step::Field(owner)] => self.backs.contains(&(*part, *owner)),
-            _other => false,
-        });
-        let Some(at) = back else { return place };
-        let kept = steps.iter().take(at).chain(steps.iter().skip(at + 2));
-        self.without_detours(kept.fold(Place::root_only(place.root()), |p, &step| p.then(step)))
+        self.aliases.shortest(self.behind(body, place))
     }
 
     fn behind(&self, body: &Body, place: Place) -> Place {
@@ -216,22 +202,6 @@ fn common(targets: &[MethodId], choices: u32, methods: &[Gives]) -> Gives {
     let place = first.filter(|_| all && each().all(|g| g.place == first));
     let fields = distinct(each().flat_map(|g| g.fields.iter().copied()).collect());
     Gives { place, fresh: all && each().all(|g| g.fresh), fields }
-}
-
-/// The fields that are only ever set to a part that keeps its owner.
-fn backs(program: &Program, sites: &[Gives]) -> HashSet<(FieldId, FieldId)> {
-    let mut counts: HashMap<(FieldId, FieldId), u32> = HashMap::new();
-    for method in program.methods.iter().filter(|m| !m.fills.is_empty()) {
-        let Some(body) = &method.body else { continue };
-        for &(part, fresh) in &method.fills {
-            let kept = fields_from_calls(body, fresh, sites).into_iter();
-            for (owner, _) in kept.filter(|k| k.1 == Place::param(0)) {
-                *counts.entry((part, owner)).or_default() += 1;
-            }
-        }
-    }
-    let stores = |part: FieldId| program.field_stores[part.0 as usize];
-    counts.into_iter().filter(|&((part, _), n)| n == stores(part)).map(|c| c.0).collect()
 }
 
 /// Which arguments of each site escape. Without callees nothing is known: all but the receiver.

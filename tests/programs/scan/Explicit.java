@@ -69,6 +69,32 @@ class Account {
     }
 }
 
+class Views {
+    private final ReentrantReadWriteLock both = new ReentrantReadWriteLock();
+    private final Lock read = both.readLock();
+    private final Lock write = both.writeLock();
+    int value;
+
+    void change() {
+        write.lock();
+        try {
+            look();
+            look();
+        } finally {
+            write.unlock();
+        }
+    }
+
+    int look() {
+        read.lock();
+        try {
+            return value;
+        } finally {
+            read.unlock();
+        }
+    }
+}
+
 class Bank {
     private final Lock lock = new ReentrantLock();
     private final Object monitor = new Object();
