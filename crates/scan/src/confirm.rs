@@ -60,13 +60,15 @@ pub fn confirm(warnings: &mut [Warning], trace: &str, source: &mut dyn Source) -
     let mut confirmer =
         Confirmer { warnings, trace, threads: HashMap::new(), by_label: HashMap::new(), by_method };
     let mut batch = Batch::default();
+    let mut number: EventNo = 0;
     loop {
         source.read(&mut batch)?;
         if batch.events.is_empty() {
             break;
         }
-        for (i, event) in batch.events.iter().enumerate() {
-            confirmer.event(batch.first + i as EventNo, event, source.symbols());
+        for event in &batch.events {
+            number += 1;
+            confirmer.event(number, event, source.symbols());
         }
     }
     Ok(confirmer.warnings.iter().filter(|w| w.confirmed.is_some()).count() - before)

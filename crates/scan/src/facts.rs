@@ -45,17 +45,18 @@ pub struct Analysis<'w> {
 const ROUNDS: usize = 20_000;
 
 impl Analysis<'_> {
-    /// Analyses a method.
-    pub fn run(&self, method: MethodId) -> Facts {
-        let Some(body) = &self.world.program.method(method).body else { return Facts::default() };
+    /// Analyses a method. Most have nothing to tell.
+    pub fn run(&self, method: MethodId) -> Option<Box<Facts>> {
+        let body = self.world.program.method(method).body.as_ref()?;
         if body.block_count() == 0 || !self.matters(method, body) {
-            return Facts::default();
+            return None;
         }
         let mut run = Run { analysis: self, body, facts: Facts::default() };
         run.to_fixed_point(self.start(method));
         let mut facts = run.facts;
         facts.held_at.sort_by_key(|h| h.0);
-        facts
+        let tells = !facts.twice.is_empty() || !facts.held_at.is_empty() || !facts.composites.is_empty();
+        (tells || facts.pauses).then(|| Box::new(facts))
     }
 
     /// Methods that take no lock and call none that does need no analysis.

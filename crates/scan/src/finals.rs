@@ -67,7 +67,7 @@ struct Potential {
 struct Finals<'f> {
     world: &'f World<'f>,
     held: &'f LocksHeld,
-    facts: &'f [Facts],
+    facts: &'f [Option<Box<Facts>>],
     origins: Vec<(MethodId, Twice)>,
     /// How many were carried of each lock in each method.
     carried: HashMap<(MethodId, Place, Place, bool), usize>,
@@ -76,7 +76,7 @@ struct Finals<'f> {
 }
 
 /// All instances of the pattern.
-pub fn witnesses(world: &World<'_>, held: &LocksHeld, facts: &[Facts]) -> Vec<Witness> {
+pub fn witnesses(world: &World<'_>, held: &LocksHeld, facts: &[Option<Box<Facts>>]) -> Vec<Witness> {
     let mut finals = Finals {
         world,
         held,
@@ -87,7 +87,8 @@ pub fn witnesses(world: &World<'_>, held: &LocksHeld, facts: &[Facts]) -> Vec<Wi
         found: Vec::new(),
     };
     for (method, facts) in facts.iter().enumerate() {
-        facts.twice.iter().for_each(|t| finals.start(MethodId(method as u32), t));
+        let twice = facts.iter().flat_map(|f| &f.twice);
+        twice.for_each(|t| finals.start(MethodId(method as u32), t));
     }
     while let Some((method, potential)) = finals.work.pop_front() {
         finals.carry(method, &potential);
@@ -168,7 +169,7 @@ impl Finals<'_> {
         }
         if up.context.is_none() {
             up.path.insert(0, (caller, at));
-            let held = self.facts[caller.0 as usize].held_at(event);
+            let held = self.facts[caller.0 as usize].as_ref().map_or(&[][..], |f| f.held_at(event));
             if held.iter().any(|c| c.lock == up.lock || c.lock == up.second) {
                 return;
             }

@@ -25,7 +25,7 @@ pub struct Reporter<'r> {
     /// The program.
     pub program: &'r Program,
     /// The facts of all methods.
-    pub facts: &'r [Facts],
+    pub facts: &'r [Option<Box<Facts>>],
     /// For text.
     pub show: Show<'r>,
     /// What is not wanted.
@@ -59,7 +59,7 @@ impl<'r> Reporter<'r> {
     pub fn new(
         program: &'r Program,
         held: &'r LocksHeld,
-        facts: &'r [Facts],
+        facts: &'r [Option<Box<Facts>>],
         suppressions: &'r Suppressions,
         min_confidence: Confidence,
     ) -> Reporter<'r> {
@@ -304,7 +304,7 @@ impl<'r> Reporter<'r> {
     fn is_held_for_long(&self, method: MethodId) -> bool {
         let name = self.program.method(method).name;
         let text = self.program.names.name(name.0);
-        matches!(text, b"run" | b"main") || self.facts[method.0 as usize].pauses
+        matches!(text, b"run" | b"main") || self.facts[method.0 as usize].as_ref().is_some_and(|f| f.pauses)
     }
 }
 

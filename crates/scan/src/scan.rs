@@ -88,7 +88,8 @@ pub fn scan(
         Reporter::new(&program, &held, &facts, &options.suppressions, options.min_confidence);
     witnesses(&world, &held, &facts).iter().for_each(|w| reporter.witness(w));
     for (method, facts) in facts.iter().enumerate() {
-        facts.composites.iter().for_each(|c| reporter.composite(MethodId(method as u32), c));
+        let composites = facts.iter().flat_map(|f| &f.composites);
+        composites.for_each(|c| reporter.composite(MethodId(method as u32), c));
     }
     let (warnings, mut counts) = reporter.finish();
     counts.classes = program.classes.len();
@@ -97,7 +98,7 @@ pub fn scan(
     Report { warnings, errors, counts }
 }
 
-fn analyse(analysis: &Analysis<'_>, total: usize, progress: &mut dyn FnMut(Progress)) -> Vec<Facts> {
+fn analyse(analysis: &Analysis<'_>, total: usize, progress: &mut dyn FnMut(Progress)) -> Vec<Option<Box<Facts>>> {
     let mut facts = Vec::with_capacity(total);
     while facts.len() < total {
         progress(Progress::Analysing { done: facts.len(), total });

@@ -29,7 +29,7 @@ pub struct Gives {
     /// Always a fresh object.
     pub fresh: bool,
     /// Fields of the result, or of the object under construction, that are other names for places.
-    pub fields: Vec<(FieldId, Place)>,
+    pub fields: Box<[(FieldId, Place)]>,
 }
 
 /// The summaries of all call sites.
@@ -162,7 +162,7 @@ fn given(method: &Method, sites: &[Gives]) -> Gives {
     if fresh {
         fields.extend(body.into_iter().flat_map(|b| fields_from_calls(b, returns, sites)));
     }
-    Gives { place: Some(returns).filter(Place::is_visible_outside), fresh, fields: distinct(fields) }
+    Gives { place: Some(returns).filter(Place::is_visible_outside), fresh, fields: distinct(fields).into() }
 }
 
 /// The fields that calls on an object set: its constructor, or the factory that it came from.
@@ -201,7 +201,7 @@ fn common(targets: &[MethodId], choices: u32, methods: &[Gives]) -> Gives {
     let first = each().next().and_then(|g| g.place);
     let place = first.filter(|_| all && each().all(|g| g.place == first));
     let fields = distinct(each().flat_map(|g| g.fields.iter().copied()).collect());
-    Gives { place, fresh: all && each().all(|g| g.fresh), fields }
+    Gives { place, fresh: all && each().all(|g| g.fresh), fields: fields.into() }
 }
 
 /// Which arguments of each site escape. Without callees nothing is known: all but the receiver.
