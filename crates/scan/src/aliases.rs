@@ -28,18 +28,18 @@ type Seen<K> = HashMap<(K, Place), u32>;
 
 impl Aliases {
     /// Of a program. `kept` tells which fields of a fresh object its constructor sets to what.
-    pub fn new(
-        program: &Program,
-        kept: impl Fn(&Body, Place) -> Vec<(FieldId, Place)>,
-    ) -> Aliases {
+    pub fn new(program: &Program, kept: impl Fn(&Body, Place) -> Vec<(FieldId, Place)>) -> Aliases {
         let (mut fields, mut parts): (Seen<FieldId>, Seen<(FieldId, FieldId)>) = Default::default();
         for method in &program.methods {
             for (field, name) in own_names(method) {
                 *fields.entry((field, name)).or_default() += 1;
             }
-            let Some(body) = method.body.as_deref().filter(|_| !method.fills.is_empty()) else { continue };
+            let Some(body) = method.body.as_deref().filter(|_| !method.fills.is_empty()) else {
+                continue;
+            };
             for &(part, fresh) in &method.fills {
-                for (field, name) in kept(body, fresh).into_iter().filter(|k| starts_at_this(&k.1)) {
+                for (field, name) in kept(body, fresh).into_iter().filter(|k| starts_at_this(&k.1))
+                {
                     *parts.entry(((part, field), name)).or_default() += 1;
                 }
             }
@@ -56,7 +56,9 @@ impl Aliases {
             return place;
         }
         // Each round makes the place shorter or moves it to an older field; cycles are cut off.
-        (0..8).try_fold(place, |place, _| self.shorter(place).ok_or(place)).unwrap_or_else(|done| done)
+        (0..8)
+            .try_fold(place, |place, _| self.shorter(place).ok_or(place))
+            .unwrap_or_else(|done| done)
     }
 
     fn shorter(&self, place: Place) -> Option<Place> {

@@ -145,7 +145,7 @@ impl<'f> Finder<'f> {
         }
     }
 
-    fn error(&mut self, path: impl Into<String>, message: impl ToString) {
+    fn error(&mut self, path: impl Into<String>, message: &dyn std::fmt::Display) {
         self.errors.push(ScanError { path: path.into(), message: message.to_string() });
     }
 
@@ -165,14 +165,14 @@ impl<'f> Finder<'f> {
         match magic(path) {
             Ok(magic) if is_image(magic) => self.image(path, None),
             Ok(_) => self.archive_file(path, shown),
-            Err(error) => self.error(shown, error),
+            Err(error) => self.error(shown, &error),
         }
     }
 
     fn directory(&mut self, path: &Path) {
         let entries = match std::fs::read_dir(path) {
             Ok(entries) => entries,
-            Err(error) => return self.error(path.display().to_string(), error),
+            Err(error) => return self.error(path.display().to_string(), &error),
         };
         let mut inside: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
         inside.sort();
@@ -184,20 +184,22 @@ impl<'f> Finder<'f> {
     fn archive_file(&mut self, path: &Path, shown: String) {
         match std::fs::read(path) {
             Ok(bytes) => self.archive(bytes, shown, Arc::default(), 0),
-            Err(error) => self.error(shown, error),
+            Err(error) => self.error(shown, &error),
         }
     }
 
     fn archive(&mut self, bytes: Vec<u8>, shown: String, unpacked: Arc<AtomicU64>, depth: usize) {
         if depth > self.limits.depth {
-            return self.error(shown, format!("more than {} archives within each other", self.limits.depth));
+            let message = format!("more than {depth} archives within each other");
+            return self.error(shown, &message);
         }
         let zip = match ZipArchive::new(Cursor::new(Bytes::from(bytes))) {
             Ok(zip) => zip,
-            Err(error) => return self.error(shown, error),
+            Err(error) => return self.error(shown, &error),
         };
-        let mut names: Vec<(String, usize)> =
-            (0..zip.len()).filter_map(|i| Some((zip.name_for_index(i)?.ok()?.into_owned(), i))).collect();
+        let mut names: Vec<(String, usize)> = (0..zip.len())
+            .filter_map(|i| Some((zip.name_for_index(i)?.ok()?.into_owned(), i)))
+            .collect();
         names.sort();
         let archive = Arc::new(Archive { zip, unpacked, limits: self.limits });
         for (name, entry) in names {
@@ -205,7 +207,14 @@ impl<'f> Finder<'f> {
         }
     }
 
-    fn entry(&mut self, archive: &Arc<Archive>, shown: &str, name: &str, entry: usize, depth: usize) {
+    fn entry(
+        &mut self,
+        archive: &Arc<Archive>,
+        shown: &str,
+        name: &str,
+        entry: usize,
+        depth: usize,
+    ) {
         let path = format!("{shown}!/{name}");
         if is_class(name) && !is_other_version(name) {
             let place = Place::Zip { archive: Arc::clone(archive), entry };
@@ -213,7 +222,7 @@ impl<'f> Finder<'f> {
         } else if is_archive(name) {
             match archive.unpack(entry, self.limits.nested) {
                 Ok(bytes) => self.archive(bytes, path, Arc::clone(&archive.unpacked), depth + 1),
-                Err(error) => self.error(path, error),
+                Err(error) => self.error(path, &error),
             }
         }
     }
@@ -222,11 +231,11 @@ impl<'f> Finder<'f> {
         let shown = path.display().to_string();
         let image = match JImage::open(path) {
             Ok(image) => Arc::new(image),
-            Err(error) => return self.error(shown, error),
+            Err(error) => return self.error(shown, &error),
         };
         let names = match image.resource_names() {
             Ok(names) => names,
-            Err(error) => return self.error(shown, error),
+            Err(error) => return self.error(shown, &error),
         };
         let classes = names.iter().filter(|n| n.extension == "class");
         let mut resources: Vec<String> = classes
@@ -236,7 +245,7 @@ impl<'f> Finder<'f> {
             .collect();
         resources.sort();
         if let (Some(module), true) = (module, resources.is_empty()) {
-            return self.error(shown, format!("has no module {module}"));
+            return self.error(shown, &format_args!("has no module {module}"));
         }
         for resource in resources {
             let path = format!("{shown}!{resource}");
@@ -252,7 +261,8 @@ fn is_class(name: &str) -> bool {
 
 fn is_archive(name: &str) -> bool {
     let ending = name.rsplit('.').next().unwrap_or_default();
-    ["jar", "war", "ear", "jmod", "zip", "aar", "rar"].contains(&ending.to_ascii_lowercase().as_str())
+    ["jar", "war", "ear", "jmod", "zip", "aar", "rar"]
+        .contains(&ending.to_ascii_lowercase().as_str())
 }
 
 /// Multi-release jars: the version for the oldest JDK is the one that is scanned.

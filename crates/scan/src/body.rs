@@ -177,6 +177,13 @@ pub struct Body {
     pub lambdas: Box<[Lambda]>,
 }
 
+impl Event {
+    /// The site and the first argument of a call.
+    pub fn call(&self) -> Option<(SiteId, u32)> {
+        if let Op::Call { site, args } = self.op { Some((site, args)) } else { None }
+    }
+}
+
 impl Body {
     /// How many blocks there are.
     pub fn block_count(&self) -> usize {

@@ -115,21 +115,66 @@ fn simple(raw: &Raw<'_>) -> Option<Insn> {
         Raw::Pop => Compute(1, 0),
         Raw::Pop2 => Compute(2, 0),
         Raw::FConst0 | Raw::FConst1 | Raw::FConst2 => Compute(0, 1),
-        Raw::LConst0 | Raw::LConst1 | Raw::DConst0 | Raw::DConst1 | Raw::LdC2W { .. } => Compute(0, 2),
-        Raw::ArrayLength | Raw::NewArray { .. } | Raw::ANewArray { .. } | Raw::InstanceOf { .. }
-        | Raw::INeg | Raw::FNeg | Raw::I2B | Raw::I2C | Raw::I2S | Raw::I2F | Raw::F2I => Compute(1, 1),
+        Raw::LConst0 | Raw::LConst1 | Raw::DConst0 | Raw::DConst1 | Raw::LdC2W { .. } => {
+            Compute(0, 2)
+        }
+        Raw::ArrayLength
+        | Raw::NewArray { .. }
+        | Raw::ANewArray { .. }
+        | Raw::InstanceOf { .. }
+        | Raw::INeg
+        | Raw::FNeg
+        | Raw::I2B
+        | Raw::I2C
+        | Raw::I2S
+        | Raw::I2F
+        | Raw::F2I => Compute(1, 1),
         Raw::I2L | Raw::I2D | Raw::F2L | Raw::F2D => Compute(1, 2),
-        Raw::IALoad | Raw::BALoad | Raw::CALoad | Raw::SALoad | Raw::FALoad
-        | Raw::IAdd | Raw::ISub | Raw::IMul | Raw::IDiv | Raw::IRem | Raw::IAnd | Raw::IOr | Raw::IXor
-        | Raw::IShL | Raw::IShR | Raw::IUShR | Raw::FAdd | Raw::FSub | Raw::FMul | Raw::FDiv | Raw::FRem
-        | Raw::FCmpG | Raw::FCmpL | Raw::L2I | Raw::L2F | Raw::D2I | Raw::D2F => Compute(2, 1),
+        Raw::IALoad
+        | Raw::BALoad
+        | Raw::CALoad
+        | Raw::SALoad
+        | Raw::FALoad
+        | Raw::IAdd
+        | Raw::ISub
+        | Raw::IMul
+        | Raw::IDiv
+        | Raw::IRem
+        | Raw::IAnd
+        | Raw::IOr
+        | Raw::IXor
+        | Raw::IShL
+        | Raw::IShR
+        | Raw::IUShR
+        | Raw::FAdd
+        | Raw::FSub
+        | Raw::FMul
+        | Raw::FDiv
+        | Raw::FRem
+        | Raw::FCmpG
+        | Raw::FCmpL
+        | Raw::L2I
+        | Raw::L2F
+        | Raw::D2I
+        | Raw::D2F => Compute(2, 1),
         Raw::LALoad | Raw::DALoad | Raw::L2D | Raw::D2L | Raw::LNeg | Raw::DNeg => Compute(2, 2),
         Raw::IAStore | Raw::BAStore | Raw::CAStore | Raw::SAStore | Raw::FAStore => Compute(3, 0),
         Raw::LShL | Raw::LShR | Raw::LUShR => Compute(3, 2),
         Raw::LAStore | Raw::DAStore => Compute(4, 0),
         Raw::LCmp | Raw::DCmpG | Raw::DCmpL => Compute(4, 1),
-        Raw::LAdd | Raw::LSub | Raw::LMul | Raw::LDiv | Raw::LRem | Raw::LAnd | Raw::LOr | Raw::LXor
-        | Raw::DAdd | Raw::DSub | Raw::DMul | Raw::DDiv | Raw::DRem => Compute(4, 2),
+        Raw::LAdd
+        | Raw::LSub
+        | Raw::LMul
+        | Raw::LDiv
+        | Raw::LRem
+        | Raw::LAnd
+        | Raw::LOr
+        | Raw::LXor
+        | Raw::DAdd
+        | Raw::DSub
+        | Raw::DMul
+        | Raw::DDiv
+        | Raw::DRem => Compute(4, 2),
         Raw::MultiANewArray { dimensions, .. } => Compute(*dimensions, 1),
         Raw::AConstNull => Null,
         Raw::IConstM1 => Insn::Int(-1),
@@ -166,7 +211,9 @@ fn simple(raw: &Raw<'_>) -> Option<Insn> {
 fn local(raw: &Raw<'_>) -> Option<Insn> {
     use Insn::{Load, Store};
     Some(match raw {
-        Raw::ALoad { index } | Raw::ILoad { index } | Raw::FLoad { index } => Load((*index).into(), 1),
+        Raw::ALoad { index } | Raw::ILoad { index } | Raw::FLoad { index } => {
+            Load((*index).into(), 1)
+        }
         Raw::ALoadW { index } | Raw::ILoadW { index } | Raw::FLoadW { index } => Load(*index, 1),
         Raw::LLoad { index } | Raw::DLoad { index } => Load((*index).into(), 2),
         Raw::LLoadW { index } | Raw::DLoadW { index } => Load(*index, 2),
@@ -178,8 +225,12 @@ fn local(raw: &Raw<'_>) -> Option<Insn> {
         Raw::LLoad1 | Raw::DLoad1 => Load(1, 2),
         Raw::LLoad2 | Raw::DLoad2 => Load(2, 2),
         Raw::LLoad3 | Raw::DLoad3 => Load(3, 2),
-        Raw::AStore { index } | Raw::IStore { index } | Raw::FStore { index } => Store((*index).into(), 1),
-        Raw::AStoreW { index } | Raw::IStoreW { index } | Raw::FStoreW { index } => Store(*index, 1),
+        Raw::AStore { index } | Raw::IStore { index } | Raw::FStore { index } => {
+            Store((*index).into(), 1)
+        }
+        Raw::AStoreW { index } | Raw::IStoreW { index } | Raw::FStoreW { index } => {
+            Store(*index, 1)
+        }
         Raw::LStore { index } | Raw::DStore { index } => Store((*index).into(), 2),
         Raw::LStoreW { index } | Raw::DStoreW { index } => Store(*index, 2),
         Raw::AStore0 | Raw::IStore0 | Raw::FStore0 => Store(0, 1),
@@ -205,13 +256,22 @@ fn branch(raw: &Raw<'_>, pc: u32) -> Option<Insn> {
         Raw::GotoW { offset } => Insn::Jump(to(*offset)),
         Raw::JSr { offset } => Insn::Subroutine(to((*offset).into())),
         Raw::JSrW { offset } => Insn::Subroutine(to(*offset)),
-        Raw::IfEq { offset } | Raw::IfNe { offset } | Raw::IfLt { offset } | Raw::IfGe { offset }
-        | Raw::IfGt { offset } | Raw::IfLe { offset } | Raw::IfNull { offset } | Raw::IfNonNull { offset } => {
-            Insn::Branch(1, to((*offset).into()))
-        }
-        Raw::IfICmpEq { offset } | Raw::IfICmpNe { offset } | Raw::IfICmpLt { offset }
-        | Raw::IfICmpGe { offset } | Raw::IfICmpGt { offset } | Raw::IfICmpLe { offset }
-        | Raw::IfACmpEq { offset } | Raw::IfACmpNe { offset } => Insn::Branch(2, to((*offset).into())),
+        Raw::IfEq { offset }
+        | Raw::IfNe { offset }
+        | Raw::IfLt { offset }
+        | Raw::IfGe { offset }
+        | Raw::IfGt { offset }
+        | Raw::IfLe { offset }
+        | Raw::IfNull { offset }
+        | Raw::IfNonNull { offset } => Insn::Branch(1, to((*offset).into())),
+        Raw::IfICmpEq { offset }
+        | Raw::IfICmpNe { offset }
+        | Raw::IfICmpLt { offset }
+        | Raw::IfICmpGe { offset }
+        | Raw::IfICmpGt { offset }
+        | Raw::IfICmpLe { offset }
+        | Raw::IfACmpEq { offset }
+        | Raw::IfACmpNe { offset } => Insn::Branch(2, to((*offset).into())),
         Raw::TableSwitch(switch) => {
             let cases = switch.pairs().map(|p| to(p.offset()));
             Insn::Switch(distinct(cases.chain([to(switch.default_offset())])))
@@ -268,7 +328,10 @@ fn with_constant(raw: &Raw<'_>, tables: &mut Tables<'_>) -> Result<Insn, DecodeE
     })
 }
 
-fn constant(index: cpool::Index<cpool::Item<'_>>, tables: &mut Tables<'_>) -> Result<Insn, DecodeError> {
+fn constant(
+    index: cpool::Index<cpool::Item<'_>>,
+    tables: &mut Tables<'_>,
+) -> Result<Insn, DecodeError> {
     let item = tables.pool.get(cpool::Index::<cpool::Item<'_>>::new(index.as_u16())?)?;
     Ok(match item {
         cpool::Item::Integer(n) => Insn::Int(n.value),
@@ -318,7 +381,6 @@ pub fn parameters(desc: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     }
     (types, desc.get(at + 1..).unwrap_or_default())
 }
-
 
 #[cfg(test)]
 mod tests {

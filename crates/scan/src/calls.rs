@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::body::{Body, CallKind, Op, SiteId};
+use crate::body::{Body, CallKind, SiteId};
 use crate::bytecode::parameters;
 use crate::hierarchy::{Hierarchy, Marks};
 use crate::place::Place;
@@ -133,10 +133,7 @@ fn callers(program: &Program) -> Lists<MethodId> {
     for (i, method) in program.methods.iter().enumerate() {
         let Some(body) = &method.body else { continue };
         let from = pairs.len();
-        let calls = body.events.iter().filter_map(|e| match e.op {
-            Op::Call { site, .. } => Some(site),
-            _other => None,
-        });
+        let calls = body.events.iter().filter_map(|e| e.call()).map(|call| call.0);
         let sites = calls.chain(body.lambdas.iter().map(|l| l.site));
         pairs.extend(sites.map(|s| (s.0, MethodId(i as u32))));
         pairs[from..].sort_unstable();

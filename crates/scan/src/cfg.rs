@@ -137,13 +137,10 @@ impl Cfg {
 }
 
 fn targets(insn: &Insn) -> &[u32] {
-    match insn {
-        Insn::Jump(target) | Insn::Branch(_, target) | Insn::Subroutine(target) => {
-            std::slice::from_ref(target)
-        }
-        Insn::Switch(targets) => targets,
-        _other => &[],
+    if let Insn::Jump(target) | Insn::Branch(_, target) | Insn::Subroutine(target) = insn {
+        return std::slice::from_ref(target);
     }
+    if let Insn::Switch(targets) = insn { targets } else { &[] }
 }
 
 fn falls_through(insn: &Insn) -> bool {
@@ -269,13 +266,8 @@ mod tests {
 
     #[test]
     fn an_if_makes_four_blocks_and_the_branches_are_not_always_passed() {
-        let insns = code(&[
-            Insn::Branch(1, 3),
-            Insn::Int(1),
-            Insn::Jump(4),
-            Insn::Int(2),
-            Insn::Return(1),
-        ]);
+        let insns =
+            code(&[Insn::Branch(1, 3), Insn::Int(1), Insn::Jump(4), Insn::Int(2), Insn::Return(1)]);
         let cfg = Cfg::new(insns, &[]).unwrap();
         assert_eq!(cfg.next, [vec![1, 2], vec![3], vec![3], vec![]]);
         assert_eq!(always_passed(&cfg), [true, false, false, true]);

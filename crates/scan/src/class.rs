@@ -104,7 +104,8 @@ pub fn parse(bytes: &[u8]) -> Result<Option<Parsed>, BadClass> {
     if flags.contains(AccessFlags::MODULE) {
         return Ok(None);
     }
-    let mut reader = Reader { class: &class, tables: Tables::new(&class)?, shapes: Shapes::default() };
+    let mut reader =
+        Reader { class: &class, tables: Tables::new(&class)?, shapes: Shapes::default() };
     reader.read(flags).map(Some)
 }
 
@@ -166,13 +167,18 @@ impl<'a> Reader<'a> {
     }
 
     /// The names of the annotations that are kept in class files.
-    fn annotations(&mut self, attributes: &DecodeMany<'a, Attribute<'a>, u16>) -> Result<Vec<Name>, BadClass> {
+    fn annotations(
+        &mut self,
+        attributes: &DecodeMany<'a, Attribute<'a>, u16>,
+    ) -> Result<Vec<Name>, BadClass> {
         let mut names = Vec::new();
-        let visible = attributes.find_attribute::<RuntimeVisibleAnnotations<'a>>(self.tables.pool)?;
+        let visible =
+            attributes.find_attribute::<RuntimeVisibleAnnotations<'a>>(self.tables.pool)?;
         for annotation in visible.iter().flat_map(|a| a.annotations()) {
             names.push(self.annotation(&annotation?)?);
         }
-        let invisible = attributes.find_attribute::<RuntimeInvisibleAnnotations<'a>>(self.tables.pool)?;
+        let invisible =
+            attributes.find_attribute::<RuntimeInvisibleAnnotations<'a>>(self.tables.pool)?;
         for annotation in invisible.iter().flat_map(|a| a.annotations()) {
             names.push(self.annotation(&annotation?)?);
         }
@@ -185,7 +191,11 @@ impl<'a> Reader<'a> {
         Ok(self.tables.name(class))
     }
 
-    fn method(&mut self, method: &Method<'a>, parsed: &mut Parsed) -> Result<ParsedMethod, BadClass> {
+    fn method(
+        &mut self,
+        method: &Method<'a>,
+        parsed: &mut Parsed,
+    ) -> Result<ParsedMethod, BadClass> {
         let flags = method.access_flags();
         let name = self.tables.text(method.name())?;
         let desc = self.tables.text(method.descriptor())?;

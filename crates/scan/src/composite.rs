@@ -93,9 +93,12 @@ fn role(class: &[u8], name: &[u8], desc: &[u8]) -> Role {
         return if kind.ends_with(b"Map") { synchronized_map(name) } else { synchronized(name) };
     }
     match class.strip_prefix(b"java/util/concurrent/") {
-        Some(b"ConcurrentMap" | b"ConcurrentHashMap" | b"ConcurrentSkipListMap" | b"ConcurrentNavigableMap") => {
-            concurrent_map(name, desc)
-        }
+        Some(
+            b"ConcurrentMap"
+            | b"ConcurrentHashMap"
+            | b"ConcurrentSkipListMap"
+            | b"ConcurrentNavigableMap",
+        ) => concurrent_map(name, desc),
         _ if class == b"java/lang/Thread" && name == b"sleep" => Role::Sleep,
         _ => Role::Other,
     }
@@ -106,8 +109,8 @@ fn concurrent_map(name: &[u8], desc: &[u8]) -> Role {
         b"get" | b"containsKey" | b"getOrDefault" => Role::MapAsk,
         b"put" => Role::MapAct,
         b"remove" if desc.starts_with(b"(Ljava/lang/Object;)") => Role::MapAct,
-        b"putIfAbsent" | b"computeIfAbsent" | b"computeIfPresent" | b"compute" | b"merge" | b"replace"
-        | b"remove" => Role::MapAtomic,
+        b"putIfAbsent" | b"computeIfAbsent" | b"computeIfPresent" | b"compute" | b"merge"
+        | b"replace" | b"remove" => Role::MapAtomic,
         _ => Role::Other,
     }
 }
@@ -141,7 +144,10 @@ pub fn call(
     let role = roles.of(site);
     let Some(&collection) = args.first() else { return };
     let key = args.get(1).copied().unwrap_or(Place::UNKNOWN);
-    if matches!(role, Role::Other | Role::Sleep) || collection.is_unknown() || state.is_private(collection) {
+    if matches!(role, Role::Other | Role::Sleep)
+        || collection.is_unknown()
+        || state.is_private(collection)
+    {
         return;
     }
     let second = (At::from(event), site);
@@ -157,7 +163,10 @@ pub fn call(
         Role::Iterate if !state.holds(collection) => {
             let guarded = state.frames.len() > 1;
             let kind = Kind::Iteration;
-            note(found, Composite { kind, collection, key: Place::UNKNOWN, first: second, second, guarded });
+            note(
+                found,
+                Composite { kind, collection, key: Place::UNKNOWN, first: second, second, guarded },
+            );
         }
         Role::Iterate | Role::Other | Role::Sleep => {}
     }
@@ -189,7 +198,9 @@ fn act(
 }
 
 fn note(found: &mut Vec<Composite>, new: Composite) {
-    if !found.iter().any(|c| (c.kind, c.second.0.pc, c.collection) == (new.kind, new.second.0.pc, new.collection)) {
+    if !found.iter().any(|c| {
+        (c.kind, c.second.0.pc, c.collection) == (new.kind, new.second.0.pc, new.collection)
+    }) {
         found.push(new);
     }
 }

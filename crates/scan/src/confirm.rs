@@ -7,7 +7,9 @@
 //! the innermost open block; or the lock's name contains the class that takes it.
 
 use hashbrown::HashMap;
-use paceline_trace::{Batch, Error, Event, EventNo, LabelId, LockId, Op, Source, Symbols, ThreadId};
+use paceline_trace::{
+    Batch, Error, Event, EventNo, LabelId, LockId, Op, Source, Symbols, ThreadId,
+};
 
 use crate::finding::{Confirmation, Warning};
 
@@ -48,7 +50,11 @@ struct Confirmer<'c> {
 }
 
 /// Reads a trace and marks what it confirms. Gives back how many warnings are newly confirmed.
-pub fn confirm(warnings: &mut [Warning], trace: &str, source: &mut dyn Source) -> Result<usize, Error> {
+pub fn confirm(
+    warnings: &mut [Warning],
+    trace: &str,
+    source: &mut dyn Source,
+) -> Result<usize, Error> {
     let before = warnings.iter().filter(|w| w.confirmed.is_some()).count();
     let mut by_method: HashMap<String, Vec<usize>> = HashMap::new();
     for (i, warning) in warnings.iter().enumerate() {
@@ -79,7 +85,9 @@ impl Confirmer<'_> {
         match event.op {
             Op::Begin(label) => self.begin(event.thread, label, symbols),
             Op::End(_) => self.end(event.thread),
-            Op::Acquire(lock) | Op::AcquireShared(lock) => self.acquire(number, event, lock, symbols),
+            Op::Acquire(lock) | Op::AcquireShared(lock) => {
+                self.acquire(number, event, lock, symbols);
+            }
             Op::Release(lock) | Op::ReleaseShared(lock) => self.release(number, event.thread, lock),
             Op::Read(_)
             | Op::Write(_)
@@ -102,13 +110,15 @@ impl Confirmer<'_> {
     fn begin(&mut self, thread: ThreadId, label: LabelId, symbols: &Symbols) {
         let by_method = &self.by_method;
         let about = self.by_label.entry(label).or_insert_with(|| {
-            let name = label.is_named().then(|| String::from_utf8_lossy(symbols.labels.name(label.0)));
+            let name =
+                label.is_named().then(|| String::from_utf8_lossy(symbols.labels.name(label.0)));
             name.and_then(|n| by_method.get(n.as_ref()).cloned()).unwrap_or_default()
         });
         let state = self.threads.entry(thread).or_default();
         state.blocks.push(label);
         let depth = state.blocks.len();
-        let open = |&warning: &usize| Open { warning, depth, released: Vec::new(), held: Vec::new() };
+        let open =
+            |&warning: &usize| Open { warning, depth, released: Vec::new(), held: Vec::new() };
         state.open.extend(about.iter().map(open));
     }
 
@@ -141,7 +151,8 @@ impl Confirmer<'_> {
             });
             if let (Some(events), None) = (between, &warning.confirmed) {
                 let name = String::from_utf8_lossy(symbols.locks.name(lock.0)).into_owned();
-                warning.confirmed = Some(Confirmation { trace: self.trace.to_owned(), lock: name, events });
+                warning.confirmed =
+                    Some(Confirmation { trace: self.trace.to_owned(), lock: name, events });
             }
         }
     }

@@ -52,10 +52,11 @@ impl Analysis<'_> {
             return None;
         }
         let mut run = Run { analysis: self, body, facts: Facts::default() };
-        run.to_fixed_point(self.start(method));
+        run.run_to_fixed_point(self.start(method));
         let mut facts = run.facts;
         facts.held_at.sort_by_key(|h| h.0);
-        let tells = !facts.twice.is_empty() || !facts.held_at.is_empty() || !facts.composites.is_empty();
+        let tells =
+            !facts.twice.is_empty() || !facts.held_at.is_empty() || !facts.composites.is_empty();
         (tells || facts.pauses).then(|| Box::new(facts))
     }
 
@@ -95,7 +96,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn to_fixed_point(&mut self, start: State) {
+    fn run_to_fixed_point(&mut self, start: State) {
         let mut entry: Vec<Option<State>> = vec![None; self.body.block_count()];
         entry[0] = Some(start);
         let mut work = vec![0u32];
@@ -106,7 +107,13 @@ impl Run<'_> {
         }
     }
 
-    fn block(&mut self, block: usize, mut state: State, entry: &mut [Option<State>], work: &mut Vec<u32>) {
+    fn block(
+        &mut self,
+        block: usize,
+        mut state: State,
+        entry: &mut [Option<State>],
+        work: &mut Vec<u32>,
+    ) {
         let body = self.body;
         self.flow(body.handlers_of(block), &state, entry, work);
         let first = body.blocks[block].events;
@@ -201,11 +208,8 @@ impl Run<'_> {
 
     /// An explicit lock that was taken by `tryLock` has no frame, but it was taken.
     fn exit_tried(&mut self, state: &mut State, lock: Place, event: &Event) {
-        let tried = self.body.events.iter().any(|e| match e.op {
-            Op::TryEnter { lock: tried } => self.body.place(tried) == lock,
-            _other => false,
-        });
-        if tried && is_released(self.body, lock) {
+        let is_try = |e: &Event| matches!(e.op, Op::TryEnter { lock: tried } if self.body.place(tried) == lock);
+        if self.body.events.iter().any(is_try) && is_released(self.body, lock) {
             let at = At::from(event);
             let taking = Taking { share: crate::held::ALL, always: false, hops: 0, at, via: None };
             self.release(state, &[Released { lock, taking }]);
@@ -218,7 +222,14 @@ impl Run<'_> {
         state.release(frame, locks, self.analysis.pairs, &mut |t| note(twice, t));
     }
 
-    fn call(&mut self, number: u32, event: &Event, site: crate::body::SiteId, args: &[Place], state: &mut State) {
+    fn call(
+        &mut self,
+        number: u32,
+        event: &Event,
+        site: crate::body::SiteId,
+        args: &[Place],
+        state: &mut State,
+    ) {
         let Analysis { world, held, roles, .. } = *self.analysis;
         if state.frames.len() > 1 {
             self.facts.held_at.retain(|h| h.0 != number);
@@ -243,7 +254,12 @@ impl Run<'_> {
     }
 
     /// A call of a parameter that may be a lambda takes the pseudo-lock that stands for its locks.
-    fn callback(&self, site: crate::body::SiteId, args: &[Place], event: &Event) -> Option<Released> {
+    fn callback(
+        &self,
+        site: crate::body::SiteId,
+        args: &[Place],
+        event: &Event,
+    ) -> Option<Released> {
         let callees = self.analysis.world.calls.of(site);
         let held = crate::held::callback(callees, args, event)?;
         // What is certain is that the lambda is called here; its locks are looked at later.
@@ -254,7 +270,9 @@ impl Run<'_> {
 
 /// Keeps one finding for each pair of places, context and second position: the likeliest.
 fn note(twice: &mut Vec<Twice>, new: Twice) {
-    let key = |t: &Twice| (t.first.lock, t.second.lock, t.second.taking.at.pc, t.context.map(|c| c.at.pc));
+    let key = |t: &Twice| {
+        (t.first.lock, t.second.lock, t.second.taking.at.pc, t.context.map(|c| c.at.pc))
+    };
     let rank = |t: &Twice| t.first.taking.share.min(t.second.taking.share);
     match twice.iter_mut().find(|t| key(t) == key(&new)) {
         Some(old) if rank(&new) > rank(old) => *old = new,

@@ -16,7 +16,7 @@
 
 use hashbrown::HashMap;
 
-use crate::body::{Body, Op};
+use crate::body::Body;
 use crate::facts::Facts;
 use crate::held::{ALL, At, LocksHeld, Taking, World, lambda_of, times};
 use crate::place::Place;
@@ -76,7 +76,11 @@ struct Finals<'f> {
 }
 
 /// All instances of the pattern.
-pub fn witnesses(world: &World<'_>, held: &LocksHeld, facts: &[Option<Box<Facts>>]) -> Vec<Witness> {
+pub fn witnesses(
+    world: &World<'_>,
+    held: &LocksHeld,
+    facts: &[Option<Box<Facts>>],
+) -> Vec<Witness> {
     let mut finals = Finals {
         world,
         held,
@@ -119,7 +123,8 @@ impl Finals<'_> {
 
     /// Puts a potential witness of a method on the list, if callers can see its lock.
     fn keep(&mut self, method: MethodId, potential: Potential) {
-        let visible = |p: Place| p.is_visible_outside() && !(p.is_global() && potential.hops > GLOBAL_HOPS);
+        let visible =
+            |p: Place| p.is_visible_outside() && !(p.is_global() && potential.hops > GLOBAL_HOPS);
         if !visible(potential.lock) || !visible(potential.second) {
             return;
         }
@@ -145,13 +150,11 @@ impl Finals<'_> {
             for &caller in calls.callers.get(site.0) {
                 let Some(body) = &self.world.program.method(caller).body else { continue };
                 for (i, event) in body.events.iter().enumerate() {
-                    match event.op {
-                        Op::Call { site: called, args } if called == site => {
-                            let args = calls.args(body, site, args);
-                            let up = Potential { share, hops: potential.hops + 1, ..potential.clone() };
-                            self.arrive(caller, body, i as u32, At::from(event), args, up);
-                        }
-                        _other => {}
+                    if let Some((_, args)) = event.call().filter(|call| call.0 == site) {
+                        let args = calls.args(body, site, args);
+                        let hops = potential.hops.saturating_add(1);
+                        let up = Potential { share, hops, ..potential.clone() };
+                        self.arrive(caller, body, i as u32, At::from(event), args, up);
                     }
                 }
             }
@@ -159,7 +162,15 @@ impl Finals<'_> {
     }
 
     /// At one call: the witness is in the caller's terms from here on.
-    fn arrive(&mut self, caller: MethodId, body: &Body, event: u32, at: At, args: &[Place], mut up: Potential) {
+    fn arrive(
+        &mut self,
+        caller: MethodId,
+        body: &Body,
+        event: u32,
+        at: At,
+        args: &[Place],
+        mut up: Potential,
+    ) {
         let follow = |p: Place| self.world.summaries.follow(body, p.translate(args));
         let same = up.lock == up.second;
         up.lock = follow(up.lock);
@@ -188,9 +199,8 @@ impl Finals<'_> {
                     continue;
                 }
                 let known = Potential { lock, second: lock, ..up.clone() };
-                match known.context {
-                    Some(_) => self.found.push(self.witness(&known, Some((method, taking)))),
-                    None => {}
+                if known.context.is_some() {
+                    self.found.push(self.witness(&known, Some((method, taking))));
                 }
             }
             return;
@@ -207,7 +217,8 @@ impl Finals<'_> {
 
     fn witness(&self, potential: &Potential, lambda: Option<(MethodId, Taking)>) -> Witness {
         let (method, twice) = self.origins[potential.origin as usize];
-        let own = Context { lock: Place::UNKNOWN, style: crate::body::Style::Monitor, at: At::default() };
+        let own =
+            Context { lock: Place::UNKNOWN, style: crate::body::Style::Monitor, at: At::default() };
         Witness {
             method,
             twice,

@@ -95,7 +95,11 @@ impl Writer<'_, '_> {
         let (mut blocks, mut edges, mut kills) = (Vec::new(), Vec::new(), Vec::new());
         for block in 0..cfg.len() {
             self.reach = reached[block];
-            blocks.push(Block { events: self.events.len() as u32, edges: edges.len() as u32, handlers: 0 });
+            blocks.push(Block {
+                events: self.events.len() as u32,
+                edges: edges.len() as u32,
+                handlers: 0,
+            });
             let Some(entry) = self.machine.entry[block].clone() else {
                 blocks[block].handlers = edges.len() as u32;
                 continue;
@@ -154,7 +158,11 @@ impl Writer<'_, '_> {
                 self.lambda(pc, *site, *interface, *method, &env.arguments(captured));
             }
             Insn::PutField(field, slots) => {
-                self.put_field(*field, env.peek(usize::from(*slots)), env.peek(usize::from(*slots) - 1));
+                self.put_field(
+                    *field,
+                    env.peek(usize::from(*slots)),
+                    env.peek(usize::from(*slots) - 1),
+                );
                 self.event(pc, Op::SetField(*field));
                 self.escape(pc, env.top());
             }
@@ -234,10 +242,8 @@ impl Writer<'_, '_> {
     }
 
     fn store(&mut self, value: Value) {
-        if let Root::Param(n @ 0..32) = value.place.root() {
-            if value.place.len() == 0 {
-                self.flow.stored |= 1 << n;
-            }
+        if let (Root::Param(n @ 0..32), 0) = (value.place.root(), value.place.len()) {
+            self.flow.stored |= 1 << n;
         }
     }
 
@@ -333,7 +339,9 @@ impl Writer<'_, '_> {
             self.flow.returns = Some(place);
         }
         self.flow.captures.retain(|c| c.1.is_visible_outside());
-        let matters = |e: &Event| !matches!(e.op, Op::Define(_) | Op::SetField(_) | Op::SetElement | Op::Escape { .. });
+        let matters = |e: &Event| {
+            !matches!(e.op, Op::Define(_) | Op::SetField(_) | Op::SetElement | Op::Escape { .. })
+        };
         if self.events.iter().any(matters) || !self.made_lambdas.is_empty() {
             self.flow.body = Some(Box::new(self.body(blocks, edges, kills)));
         }
@@ -359,8 +367,10 @@ impl Writer<'_, '_> {
         blocks.iter_mut().for_each(|b| b.events = before[b.events as usize]);
         let mut keep = kept.iter();
         self.events.retain(|_| keep.next().copied().unwrap_or(false));
-        let phi_used: Vec<bool> =
-            kills.iter().map(|&k| used.contains(&Place::root_only(Root::Phi(k)).root_code())).collect();
+        let phi_used: Vec<bool> = kills
+            .iter()
+            .map(|&k| used.contains(&Place::root_only(Root::Phi(k)).root_code()))
+            .collect();
         let phis_before = running_count(&phi_used);
         edges.iter_mut().for_each(|e| e.kills = phis_before[e.kills as usize]);
         let kills = kills.into_iter().zip(phi_used).filter(|k| k.1).map(|k| k.0).collect();

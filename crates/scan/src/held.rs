@@ -134,7 +134,8 @@ impl LocksHeld {
                 break;
             }
             let changed = held.update_methods(world, &dirty);
-            let sites = distinct(changed.iter().flat_map(|&m| world.calls.sites_of.get(m)).map(|s| s.0));
+            let sites =
+                distinct(changed.iter().flat_map(|&m| world.calls.sites_of.get(m)).map(|s| s.0));
             let changed = held.update_sites(world, &sites);
             dirty = distinct(changed.iter().flat_map(|&s| world.calls.callers.get(s)).map(|m| m.0));
         }
@@ -205,7 +206,10 @@ impl LocksHeld {
             Op::Enter { lock, style } => {
                 if style == Style::Monitor || is_released(body, body.place(lock)) {
                     let mut taken = taken_here(body.place(lock), event);
-                    if event.reach == Reach::Sometimes && returns_value && is_initialisation(body, event) {
+                    if event.reach == Reach::Sometimes
+                        && returns_value
+                        && is_initialisation(body, event)
+                    {
                         taken.taking.share = LAZY_SHARE;
                     }
                     held.push(taken);
@@ -250,7 +254,13 @@ impl LocksHeld {
         for lock in &self.sites[site.0 as usize] {
             let place = world.summaries.follow(body, lock.lock.translate(args));
             let via = Some((lock.via, lock.lock));
-            let taking = Taking { share: lock.share, always: lock.always, hops: lock.hops.saturating_add(1), at, via };
+            let taking = Taking {
+                share: lock.share,
+                always: lock.always,
+                hops: lock.hops.saturating_add(1),
+                at,
+                via,
+            };
             match lambda_of(body, place) {
                 Some((site, captured)) => {
                     for (lock, inner) in self.by_lambda(world, body, site, captured, taking) {
@@ -278,10 +288,13 @@ impl LocksHeld {
             let share = times(outer.share, lock.share);
             let via = Some((lock.via, lock.lock));
             let place = world.summaries.follow(body, lock.lock.translate(captured));
-            let (always, hops) = (outer.always && lock.always, outer.hops.saturating_add(lock.hops));
+            let (always, hops) =
+                (outer.always && lock.always, outer.hops.saturating_add(lock.hops));
             (place, Taking { share, always, via, hops, at: outer.at })
         });
-        translated.filter(|(p, t)| !p.is_unknown() && t.share > 0 && !is_too_far(*p, t.hops)).collect()
+        translated
+            .filter(|(p, t)| !p.is_unknown() && t.share > 0 && !is_too_far(*p, t.hops))
+            .collect()
     }
 
     /// The locks of a site: those of its callees, each with its share of them.
@@ -292,7 +305,13 @@ impl LocksHeld {
             let single = callees.choices == 1;
             all.extend(self.of(target).iter().map(|h| {
                 let Taking { share, always, hops, .. } = h.taking;
-                let lock = SiteLock { lock: h.lock, share, always: always && (own || single), hops, via: target };
+                let lock = SiteLock {
+                    lock: h.lock,
+                    share,
+                    always: always && (own || single),
+                    hops,
+                    via: target,
+                };
                 // The own method counts as if it were all of them.
                 let weight = if own { callees.choices } else { 1 };
                 (lock, u32::from(share) * weight)
@@ -343,9 +362,8 @@ fn reach_share(reach: Reach) -> u8 {
 
 /// An explicit lock that is never given back here is a half of somebody's own locking method.
 pub fn is_released(body: &Body, lock: Place) -> bool {
-    body.events.iter().any(|e| match e.op {
-        Op::Exit { lock: exited, style } => style == Style::Explicit && body.place(exited) == lock,
-        _other => false,
+    body.events.iter().any(|e| {
+        matches!(e.op, Op::Exit { lock: exited, style: Style::Explicit } if body.place(exited) == lock)
     })
 }
 

@@ -31,7 +31,8 @@ impl Hierarchy {
                 children[above.0 as usize].push(ClassId(i as u32));
             }
         }
-        let methods = classes.par_iter().map(|c| method_table(program, c.methods.clone())).collect();
+        let methods =
+            classes.par_iter().map(|c| method_table(program, c.methods.clone())).collect();
         let live = live(program, &parents, &interfaces);
         Hierarchy { parents, interfaces, children, live, methods }
     }
@@ -48,20 +49,31 @@ impl Hierarchy {
     }
 
     /// The method that a call on an object of this very class runs.
-    pub fn lookup(&self, program: &Program, class: ClassId, name: Name, desc: Name) -> Option<MethodId> {
+    pub fn lookup(
+        &self,
+        program: &Program,
+        class: ClassId,
+        name: Name,
+        desc: Name,
+    ) -> Option<MethodId> {
         let inherited = self.chain(class).find_map(|c| self.declared(c, name, desc));
         inherited.or_else(|| self.default_method(program, class, name, desc))
     }
 
-    fn default_method(&self, program: &Program, class: ClassId, name: Name, desc: Name) -> Option<MethodId> {
+    fn default_method(
+        &self,
+        program: &Program,
+        class: ClassId,
+        name: Name,
+        desc: Name,
+    ) -> Option<MethodId> {
         let mut work: Vec<ClassId> =
             self.chain(class).flat_map(|c| self.interfaces[c.0 as usize].iter().copied()).collect();
         let mut seen = work.len();
         while let Some(interface) = work.pop() {
-            if let Some(method) = self.declared(interface, name, desc) {
-                if !program.method(method).is_abstract {
-                    return Some(method);
-                }
+            let declared = self.declared(interface, name, desc);
+            if let Some(method) = declared.filter(|&m| !program.method(m).is_abstract) {
+                return Some(method);
             }
             seen += 1;
             if seen < 10_000 {
@@ -134,8 +146,9 @@ impl Hierarchy {
                 let own = own.filter(|&m| !program.method(m).is_static);
                 // A class may implement an interface by a method that it inherits.
                 let inherits = interface && !program.classes[child.0 as usize].interface;
-                let inherited =
-                    || inherits.then(|| self.lookup(program, child, site.name, site.desc)).flatten();
+                let inherited = || {
+                    inherits.then(|| self.lookup(program, child, site.name, site.desc)).flatten()
+                };
                 targets.extend(own.or_else(inherited));
             }
         }
@@ -189,7 +202,11 @@ fn can_have_objects(program: &Program, class: &crate::program::Class) -> bool {
 }
 
 /// Marks every class that can have objects, and all classes above it.
-fn live(program: &Program, parents: &[Option<ClassId>], interfaces: &[Box<[ClassId]>]) -> Vec<bool> {
+fn live(
+    program: &Program,
+    parents: &[Option<ClassId>],
+    interfaces: &[Box<[ClassId]>],
+) -> Vec<bool> {
     let mut live = vec![false; program.classes.len()];
     let mut work: Vec<u32> = (0..program.classes.len() as u32)
         .filter(|&c| can_have_objects(program, &program.classes[c as usize]))

@@ -269,7 +269,9 @@ impl<'m, 'a> Machine<'m, 'a> {
         let result = match shape.meaning {
             Meaning::Same => Value { place: first.map_or(Place::UNKNOWN, |v| v.place), ..fresh },
             Meaning::Synchronized(class) => Value::of(Root::New(pc)).exactly(class),
-            Meaning::Plain | Meaning::Lock | Meaning::TryLock | Meaning::Unlock | Meaning::Wait => fresh,
+            Meaning::Plain | Meaning::Lock | Meaning::TryLock | Meaning::Unlock | Meaning::Wait => {
+                fresh
+            }
         };
         let result = if result.class.exact { result } else { result.typed(shape.class) };
         env.push_slots(placed(result.place, fresh).with_class(result.class), shape.result);
@@ -336,10 +338,7 @@ mod tests {
     fn shuffled(shuffle: Shuffle) -> Vec<u32> {
         let mut stack: Vec<Value> = (1..=4).map(|n| Value::of(Root::Param(n))).collect();
         shuffle_stack(&mut stack, shuffle);
-        let number = |v: &Value| match v.place.root() {
-            Root::Param(n) => n,
-            other => panic!("{other:?}"),
-        };
+        let number = |v: &Value| (1..=4).find(|&n| v.place == Place::param(n)).unwrap();
         stack.iter().map(number).collect()
     }
 

@@ -259,7 +259,8 @@ impl Place {
     /// Whether the place means the same to the callers of its method: it starts with a parameter,
     /// a static field or a class object, and so do its indexes.
     pub fn is_visible_outside(&self) -> bool {
-        is_visible(self.root()) && self.indexes().all(|i| matches!(i, Root::Int(_)) || is_visible(i))
+        is_visible(self.root())
+            && self.indexes().all(|i| matches!(i, Root::Int(_)) || is_visible(i))
     }
 
     /// Whether it starts with a static field or a class object.
@@ -290,7 +291,11 @@ impl Place {
     }
 
     /// The same place with every number replaced: used once, when a class joins the program.
-    pub fn renumber(&self, mut field: impl FnMut(FieldId) -> FieldId, name: impl Fn(Name) -> Name) -> Place {
+    pub fn renumber(
+        &self,
+        mut field: impl FnMut(FieldId) -> FieldId,
+        name: impl Fn(Name) -> Name,
+    ) -> Place {
         let root = match self.root() {
             Root::Static(f) => Root::Static(field(f)),
             Root::Class(n) => Root::Class(name(n)),

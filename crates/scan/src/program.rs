@@ -273,7 +273,9 @@ pub fn join_classes(a: FieldClass, b: FieldClass) -> FieldClass {
     match (a, b) {
         (FieldClass::Unseen, other) | (other, FieldClass::Unseen) => other,
         (FieldClass::Exact(x), FieldClass::Exact(y)) if x == y => a,
-        (FieldClass::Exact(_) | FieldClass::Any, FieldClass::Exact(_) | FieldClass::Any) => FieldClass::Any,
+        (FieldClass::Exact(_) | FieldClass::Any, FieldClass::Exact(_) | FieldClass::Any) => {
+            FieldClass::Any
+        }
     }
 }
 

@@ -155,7 +155,10 @@ impl<'r> Reporter<'r> {
         };
         let twice = &witness.twice;
         let key = match maker {
-            Some(maker) => MergeKey { method: Some(maker), ..self.key(rule, maker, witness.lock, witness.second) },
+            Some(maker) => MergeKey {
+                method: Some(maker),
+                ..self.key(rule, maker, witness.lock, witness.second)
+            },
             None => self.key(rule, method, twice.first.lock, twice.second.lock),
         };
         self.add(location, key, warning);
@@ -211,7 +214,8 @@ impl<'r> Reporter<'r> {
         }
         let calls = [found.first.1, found.second.1].map(|s| self.program.site_key(s).name);
         let [first, second] = calls.map(|n| self.program.text(n).into_owned());
-        let shared = !matches!(found.collection.root(), Root::Value(_) | Root::Phi(_) | Root::Param(1..));
+        let shared =
+            !matches!(found.collection.root(), Root::Value(_) | Root::Phi(_) | Root::Param(1..));
         let confidence = match (found.guarded, shared) {
             (true, _) => Confidence::Low,
             (false, true) => Confidence::High,
@@ -240,7 +244,10 @@ impl<'r> Reporter<'r> {
             also_held: Vec::new(),
             confirmed: None,
         };
-        let key = MergeKey { method: Some(method), ..self.key(rule, method, found.collection, found.key) };
+        let key = MergeKey {
+            method: Some(method),
+            ..self.key(rule, method, found.collection, found.key)
+        };
         let location = (rule, method, position(found.second.0));
         if confidence < self.min_confidence {
             self.unsure.insert(location);
@@ -249,7 +256,13 @@ impl<'r> Reporter<'r> {
         }
     }
 
-    fn is_unwanted(&self, lock: &str, taken_in: &str, witness: &Witness, maker: Option<MethodId>) -> bool {
+    fn is_unwanted(
+        &self,
+        lock: &str,
+        taken_in: &str,
+        witness: &Witness,
+        maker: Option<MethodId>,
+    ) -> bool {
         let methods = [witness.method, witness.context.0];
         let taken_first = self.show.chain(witness.method, &witness.twice.first.taking).1;
         self.suppressions.hides_lock(taken_in, lock)
@@ -264,11 +277,9 @@ impl<'r> Reporter<'r> {
             Step::Field(field) => self.program.field_annotations.get(&field),
             Step::Element(_) | Step::Invoke => None,
         };
-        let statics = match lock.root() {
-            Root::Static(field) => self.program.field_annotations.get(&field),
-            _other => None,
-        };
-        let on_fields = lock.steps().filter_map(field).chain(statics).flatten();
+        let root =
+            if let Root::Static(field) = lock.root() { Some(Step::Field(field)) } else { None };
+        let on_fields = lock.steps().chain(root).filter_map(field).flatten();
         let on_class = self.program.class_of(method).annotations.iter();
         let all = self.program.method(method).annotations.iter().chain(on_class).chain(on_fields);
         all.copied().any(|name| self.suppressions.is_benign(&self.program.text(name)))
@@ -304,7 +315,8 @@ impl<'r> Reporter<'r> {
     fn is_held_for_long(&self, method: MethodId) -> bool {
         let name = self.program.method(method).name;
         let text = self.program.names.name(name.0);
-        matches!(text, b"run" | b"main") || self.facts[method.0 as usize].as_ref().is_some_and(|f| f.pauses)
+        matches!(text, b"run" | b"main")
+            || self.facts[method.0 as usize].as_ref().is_some_and(|f| f.pauses)
     }
 }
 

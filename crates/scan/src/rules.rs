@@ -43,9 +43,13 @@ impl Rule {
     pub fn title(self) -> &'static str {
         match self {
             Rule::LockedTwice => "Lock taken and released twice while another lock is held",
-            Rule::LockedInTurn => "Two locks taken and released one after the other while a third is held",
+            Rule::LockedInTurn => {
+                "Two locks taken and released one after the other while a third is held"
+            }
             Rule::MapCheckThenAct => "Concurrent map asked and then changed in two steps",
-            Rule::CollectionCheckThenAct => "Synchronized collection asked and then changed in two steps",
+            Rule::CollectionCheckThenAct => {
+                "Synchronized collection asked and then changed in two steps"
+            }
             Rule::CollectionIteration => "Synchronized collection iterated over without its lock",
         }
     }

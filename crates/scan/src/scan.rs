@@ -98,7 +98,11 @@ pub fn scan(
     Report { warnings, errors, counts }
 }
 
-fn analyse(analysis: &Analysis<'_>, total: usize, progress: &mut dyn FnMut(Progress)) -> Vec<Option<Box<Facts>>> {
+fn analyse(
+    analysis: &Analysis<'_>,
+    total: usize,
+    progress: &mut dyn FnMut(Progress),
+) -> Vec<Option<Box<Facts>>> {
     let mut facts = Vec::with_capacity(total);
     while facts.len() < total {
         progress(Progress::Analysing { done: facts.len(), total });
@@ -150,6 +154,7 @@ fn join(program: &mut Program, batch: Vec<ClassSource>, errors: &mut Vec<ScanErr
 
 fn read_class(source: &ClassSource) -> Result<Option<(Parsed, bool)>, ScanError> {
     let bytes = source.read()?;
-    let error = |e: crate::class::BadClass| ScanError { path: source.path.clone(), message: e.to_string() };
+    let error =
+        |e: crate::class::BadClass| ScanError { path: source.path.clone(), message: e.to_string() };
     Ok(parse(&bytes).map_err(error)?.map(|class| (class, source.library)))
 }

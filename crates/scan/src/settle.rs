@@ -52,10 +52,9 @@ fn refine(program: &mut Program) {
         methods.flat_map_iter(|m| better_sites(shared, MethodId(m))).collect();
     for (method, event, key) in wanted {
         let better = program.site(key);
-        if let Some(body) = &mut program.methods[method.0 as usize].body {
-            if let Op::Call { site, .. } = &mut body.events[event].op {
-                *site = better;
-            }
+        let Some(body) = &mut program.methods[method.0 as usize].body else { continue };
+        if let Op::Call { site, .. } = &mut body.events[event].op {
+            *site = better;
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Numbers back into text: locks as expressions, places in the source, chains of calls.
 
-use crate::body::Op;
 use crate::finding::Site;
 use crate::held::{At, LocksHeld, Taking};
 use crate::place::{FieldId, Place, Root, Step};
@@ -84,10 +83,8 @@ impl Show<'_> {
     /// A value is named after the call that gave it.
     fn value(&self, method: MethodId, pc: u32, root: Root) -> String {
         let events = self.program.method(method).body.iter().flat_map(|b| &b.events);
-        let call = events.filter(|e| u32::from(e.pc) == pc).find_map(|e| match e.op {
-            Op::Call { site, .. } => Some(self.program.text(self.program.site_key(site).name)),
-            _other => None,
-        });
+        let call = events.filter(|e| u32::from(e.pc) == pc).find_map(|e| e.call());
+        let call = call.map(|(site, _)| self.program.text(self.program.site_key(site).name));
         match (call, root) {
             (Some(name), _) => format!("{name}(…)"),
             (None, Root::New(_)) => "a new object".to_owned(),

@@ -106,11 +106,19 @@ impl State {
     /// Monitors are given back in order; explicit locks by name.
     pub fn exit(&mut self, lock: Place, style: Style, pairs: bool, sink: &mut impl FnMut(Twice)) {
         let fits = |c: &Context| c.style == style && (style == Style::Monitor || c.lock == lock);
-        let Some(index) = self.frames.iter().skip(1).rposition(|f| fits(&f.context)) else { return };
+        let Some(index) = self.frames.iter().skip(1).rposition(|f| fits(&f.context)) else {
+            return;
+        };
         let frame = self.frames.remove(index + 1);
         let own = Released {
             lock: frame.context.lock,
-            taking: Taking { share: crate::held::ALL, always: true, hops: 0, at: frame.context.at, via: None },
+            taking: Taking {
+                share: crate::held::ALL,
+                always: true,
+                hops: 0,
+                at: frame.context.at,
+                via: None,
+            },
         };
         let mut released = frame.released;
         released.push(own);
@@ -119,7 +127,13 @@ impl State {
 
     /// The transfer function ⟨R ∪ L, T ∪ (R ∩ L), P⟩ of figure 6(b), or with R × L for pairs
     /// (figure 9), in the frame with this number.
-    pub fn release(&mut self, frame: usize, locks: &[Released], pairs: bool, sink: &mut impl FnMut(Twice)) {
+    pub fn release(
+        &mut self,
+        frame: usize,
+        locks: &[Released],
+        pairs: bool,
+        sink: &mut impl FnMut(Twice),
+    ) {
         let (outer, rest) = self.frames.split_at_mut(frame);
         let held = |lock: Place| outer.iter().any(|f| f.context.lock == lock);
         let Some(frame) = rest.first_mut() else { return };
@@ -162,10 +176,9 @@ impl State {
 
     /// A fresh object becomes known to others.
     pub fn escape(&mut self, object: Place) {
-        if matches!(object.root(), Root::New(_)) {
-            if let Err(at) = self.escaped.binary_search(&object.root_code()) {
-                self.escaped.insert(at, object.root_code());
-            }
+        let known = self.escaped.binary_search(&object.root_code());
+        if let (Root::New(_), Err(at)) = (object.root(), known) {
+            self.escaped.insert(at, object.root_code());
         }
     }
 
@@ -183,7 +196,8 @@ impl State {
     /// The join: unions, frame by frame. Where the frames differ, which only odd code does, those
     /// that both have are kept. Says whether anything changed.
     pub fn join(&mut self, other: &State) -> bool {
-        let same = self.frames.iter().zip(&other.frames).take_while(|(a, b)| a.context == b.context);
+        let same =
+            self.frames.iter().zip(&other.frames).take_while(|(a, b)| a.context == b.context);
         let common = same.count().max(1);
         let mut changed = self.frames.len() > common;
         self.frames.truncate(common);
@@ -244,7 +258,10 @@ mod tests {
         Context { lock: Place::param(param), style: Style::Monitor, at: At::default() }
     }
 
-    fn collect(state: &mut State, act: impl FnOnce(&mut State, &mut dyn FnMut(Twice))) -> Vec<Twice> {
+    fn collect(
+        state: &mut State,
+        act: impl FnOnce(&mut State, &mut dyn FnMut(Twice)),
+    ) -> Vec<Twice> {
         let mut found = Vec::new();
         act(state, &mut |t| found.push(t));
         found
@@ -254,9 +271,11 @@ mod tests {
     fn the_second_release_in_a_frame_is_a_witness_with_its_context() {
         let mut state = State::new();
         state.enter(monitor(0));
-        let first = collect(&mut state, |s, mut sink| s.release(1, &[released(1, 4)], false, &mut sink));
+        let first =
+            collect(&mut state, |s, mut sink| s.release(1, &[released(1, 4)], false, &mut sink));
         assert!(first.is_empty());
-        let second = collect(&mut state, |s, mut sink| s.release(1, &[released(1, 5)], false, &mut sink));
+        let second =
+            collect(&mut state, |s, mut sink| s.release(1, &[released(1, 5)], false, &mut sink));
         assert_eq!(second[0].context, Some(monitor(0)));
         assert_eq!((second[0].first.taking.at.pc, second[0].second.taking.at.pc), (4, 5));
     }

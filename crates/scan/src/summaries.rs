@@ -16,7 +16,7 @@
 use rayon::prelude::*;
 
 use crate::aliases::Aliases;
-use crate::body::{Body, Op, SiteId};
+use crate::body::{Body, Event, Op, SiteId};
 use crate::calls::Calls;
 use crate::place::{FieldId, Place, Root, Step};
 use crate::program::{Method, MethodId, Program};
@@ -100,21 +100,18 @@ impl Summaries {
     }
 
     fn behind_result(&self, body: &Body, pc: u32, field: FieldId) -> Option<Place> {
-        let (site, args) = body.events.iter().find_map(|e| match e.op {
-            Op::Call { site, args } if u32::from(e.pc) == pc => Some((site, args)),
-            _other => None,
-        })?;
+        let at_pc = |e: &&Event| u32::from(e.pc) == pc;
+        let (site, args) = body.events.iter().filter(at_pc).find_map(|e| e.call())?;
         self.field_of(site, field, &body.places[args as usize..])
     }
 
     fn behind_new(&self, body: &Body, place: Place, field: FieldId) -> Option<Place> {
         let object = Place::root_only(place.root());
-        body.events.iter().find_map(|e| match e.op {
-            Op::Call { site, args } if body.places.get(args as usize) == Some(&object) => {
-                self.field_of(site, field, &body.places[args as usize..])
-            }
-            _other => None,
-        })
+        let calls = body.events.iter().filter_map(|e| e.call());
+        let on_object = calls.filter(|call| body.places.get(call.1 as usize) == Some(&object));
+        on_object
+            .into_iter()
+            .find_map(|(site, args)| self.field_of(site, field, &body.places[args as usize..]))
     }
 
     fn field_of(&self, site: SiteId, field: FieldId, args: &[Place]) -> Option<Place> {
@@ -162,7 +159,11 @@ fn given(method: &Method, sites: &[Gives]) -> Gives {
     if fresh {
         fields.extend(body.into_iter().flat_map(|b| fields_from_calls(b, returns, sites)));
     }
-    Gives { place: Some(returns).filter(Place::is_visible_outside), fresh, fields: distinct(fields).into() }
+    Gives {
+        place: Some(returns).filter(Place::is_visible_outside),
+        fresh,
+        fields: distinct(fields).into(),
+    }
 }
 
 /// The fields that calls on an object set: its constructor, or the factory that it came from.
@@ -238,10 +239,9 @@ fn passed_on(body: &Body, calls: &Calls, sites: &[u32]) -> u32 {
     for event in &body.events {
         let Op::Call { site, args } = event.op else { continue };
         for (i, place) in calls.args(body, site, args).iter().enumerate().take(32) {
-            if let Root::Param(n @ 0..32) = place.root() {
-                if place.len() == 0 && sites[site.0 as usize] >> i & 1 == 1 {
-                    bits |= 1 << n;
-                }
+            let escapes = sites[site.0 as usize] >> i & 1 == 1;
+            if let (Root::Param(n @ 0..32), 0, true) = (place.root(), place.len(), escapes) {
+                bits |= 1 << n;
             }
         }
     }

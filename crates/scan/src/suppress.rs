@@ -104,7 +104,9 @@ mod tests {
 
     #[test]
     fn patterns_match_whole_texts() {
-        assert!(fits("a/B.c*", "a/B.c()V") && fits("*.c()V", "a/B.c()V") && fits("a*c*V", "a/B.c()V"));
+        assert!(
+            fits("a/B.c*", "a/B.c()V") && fits("*.c()V", "a/B.c()V") && fits("a*c*V", "a/B.c()V")
+        );
         assert!(fits("abc", "abc") && fits("*", ""));
         assert!(!fits("abc", "abcd") && !fits("a*b", "a") && !fits("ab*ba", "aba"));
     }
@@ -123,7 +125,8 @@ mod tests {
 
     #[test]
     fn annotations_are_known_by_their_simple_names() {
-        let suppressions = Suppressions { annotations: vec!["Mine".to_owned()], ..Suppressions::default() };
+        let suppressions =
+            Suppressions { annotations: vec!["Mine".to_owned()], ..Suppressions::default() };
         assert!(suppressions.is_benign("net/jcip/annotations/NotThreadSafe"));
         assert!(suppressions.is_benign("a/Outer$Mine") && !suppressions.is_benign("a/Yours"));
     }

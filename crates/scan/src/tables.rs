@@ -71,11 +71,15 @@ impl<'a> Tables<'a> {
     }
 
     /// A field in the pool.
-    pub fn field(&mut self, index: cpool::Index<cpool::FieldRef<'_>>) -> Result<FieldUse, DecodeError> {
+    pub fn field(
+        &mut self,
+        index: cpool::Index<cpool::FieldRef<'_>>,
+    ) -> Result<FieldUse, DecodeError> {
         if let Some(&known) = self.known_fields.get(&index.as_u16()) {
             return Ok(known);
         }
-        let field = self.pool.retrieve(cpool::Index::<cpool::FieldRef<'a>>::new(index.as_u16())?)?;
+        let field =
+            self.pool.retrieve(cpool::Index::<cpool::FieldRef<'a>>::new(index.as_u16())?)?;
         let key = FieldKey {
             class: self.name(field.class.name.as_bytes()),
             name: self.name(field.name_and_type.name.as_bytes()),
@@ -107,10 +111,11 @@ impl<'a> Tables<'a> {
         if let Some(&known) = self.known_sites.get(&(kind, at)) {
             return Ok(known);
         }
-        let (class, method) = match self.pool.get(cpool::Index::<cpool::Item<'a>>::new(at)?)? {
-            cpool::Item::InterfaceMethodRef(m) => (m.class, m.name_and_type),
-            // Anything that is not a method is refused by the pool.
-            _other => {
+        let of_interface = cpool::Index::<cpool::InterfaceMethodRef<'a>>::new(at)?;
+        let (class, method) = match self.pool.get(of_interface) {
+            Ok(m) => (m.class, m.name_and_type),
+            // Anything that is no method is refused by the pool.
+            Err(_) => {
                 let m = self.pool.get(cpool::Index::<cpool::MethodRef<'a>>::new(at)?)?;
                 (m.class, m.name_and_type)
             }

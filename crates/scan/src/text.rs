@@ -17,9 +17,19 @@ impl Display for Site {
 impl Display for Warning {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let confidence = format!("{:?}", self.confidence).to_lowercase();
-        writeln!(f, "{}: {} [{}, {confidence} confidence]", self.site(), self.message, self.rule.id())?;
+        writeln!(
+            f,
+            "{}: {} [{}, {confidence} confidence]",
+            self.site(),
+            self.message,
+            self.rule.id()
+        )?;
         if let Some(outer) = &self.outer {
-            writeln!(f, "  outer lock `{}` taken at {} in {}", outer.expression, outer.site, outer.site.method)?;
+            writeln!(
+                f,
+                "  outer lock `{}` taken at {} in {}",
+                outer.expression, outer.site, outer.site.method
+            )?;
         }
         chain(f, "which calls", &self.path)?;
         chain(f, "first use", &self.first)?;
@@ -37,7 +47,9 @@ impl Display for Warning {
             writeln!(f, "  but {doubt}")?;
         }
         match &self.confirmed {
-            Some(c) => writeln!(f, "  confirmed by {}: lock {}, events {:?}", c.trace, c.lock, c.events),
+            Some(c) => {
+                writeln!(f, "  confirmed by {}: lock {}, events {:?}", c.trace, c.lock, c.events)
+            }
             None => Ok(()),
         }
     }
@@ -59,6 +71,9 @@ impl Display for Report {
         }
         let (counts, warnings) = (&self.counts, self.warnings.len());
         let (classes, unsure, suppressed) = (counts.classes, counts.unsure, counts.suppressed);
-        writeln!(f, "{warnings} warnings in {classes} classes ({unsure} unsure and {suppressed} suppressed not shown)")
+        writeln!(
+            f,
+            "{warnings} warnings in {classes} classes ({unsure} unsure and {suppressed} suppressed not shown)"
+        )
     }
 }

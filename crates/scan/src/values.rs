@@ -24,7 +24,8 @@ pub struct Value {
 
 impl Value {
     /// Nothing is known.
-    pub const UNKNOWN: Value = Value { place: Place::UNKNOWN, class: Type { class: None, exact: false } };
+    pub const UNKNOWN: Value =
+        Value { place: Place::UNKNOWN, class: Type { class: None, exact: false } };
 
     /// A value without a class.
     pub fn of(root: Root) -> Value {
@@ -77,7 +78,13 @@ pub struct Shape {
 
 impl Shape {
     /// The shape of a call.
-    pub fn new(class: &[u8], name: &[u8], desc: &[u8], receiver: bool, tables: &mut Tables<'_>) -> Shape {
+    pub fn new(
+        class: &[u8],
+        name: &[u8],
+        desc: &[u8],
+        receiver: bool,
+        tables: &mut Tables<'_>,
+    ) -> Shape {
         let (types, result) = parameters(desc);
         let receiver = receiver.then_some(1);
         let args = receiver.into_iter().chain(types.iter().map(|t| type_of(t).0)).collect();
@@ -96,11 +103,10 @@ fn meaning(class: &[u8], name: &[u8], desc: &[u8], tables: &mut Tables<'_>) -> M
     match (class, name) {
         (_, b"wait") if matches!(desc, b"()V" | b"(J)V" | b"(JI)V") => Meaning::Wait,
         (b"java/util/Objects", b"requireNonNull") => Meaning::Same,
-        (b"java/lang/Integer" | b"java/lang/Long" | b"java/lang/Short" | b"java/lang/Character", b"valueOf")
-            if !desc.starts_with(b"(Ljava/lang/String;") =>
-        {
-            Meaning::Same
-        }
+        (
+            b"java/lang/Integer" | b"java/lang/Long" | b"java/lang/Short" | b"java/lang/Character",
+            b"valueOf",
+        ) if !desc.starts_with(b"(Ljava/lang/String;") => Meaning::Same,
         (b"java/util/Collections", _) => wrapper_class(name, tables),
         _ => Meaning::Plain,
     }
@@ -108,10 +114,13 @@ fn meaning(class: &[u8], name: &[u8], desc: &[u8], tables: &mut Tables<'_>) -> M
 
 fn lock_meaning(class: &[u8], name: &[u8], desc: &[u8]) -> Meaning {
     match (class, name) {
-        (b"Condition", b"await" | b"awaitNanos" | b"awaitUninterruptibly" | b"awaitUntil") => Meaning::Wait,
-        (b"StampedLock", b"readLock" | b"writeLock" | b"readLockInterruptibly" | b"writeLockInterruptibly") => {
-            Meaning::Lock
+        (b"Condition", b"await" | b"awaitNanos" | b"awaitUninterruptibly" | b"awaitUntil") => {
+            Meaning::Wait
         }
+        (
+            b"StampedLock",
+            b"readLock" | b"writeLock" | b"readLockInterruptibly" | b"writeLockInterruptibly",
+        ) => Meaning::Lock,
         (b"StampedLock", b"unlock" | b"unlockRead" | b"unlockWrite") => Meaning::Unlock,
         (b"ReadWriteLock" | b"ReentrantReadWriteLock", b"readLock" | b"writeLock") => Meaning::Same,
         (_, b"lock" | b"lockInterruptibly") if desc == b"()V" => Meaning::Lock,

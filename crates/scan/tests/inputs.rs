@@ -1,5 +1,7 @@
 //! What is read and what is not: archives in archives, damaged files, bombs.
 
+#![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
+
 mod java;
 
 use std::io::{Cursor, Write};
@@ -31,7 +33,8 @@ fn scan_bytes(name: &str, bytes: &[u8], options: &Options) -> Report {
 
 /// The classes of the paper's figure 1; `None` without a compiler.
 fn line_and_location() -> Option<(tempfile::TempDir, Vec<u8>, Vec<u8>)> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/scan/Figure1.java");
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/scan/Figure1.java");
     let classes = java::compile(&[source])?;
     let read = |name: &str| std::fs::read(classes.path().join("figure1").join(name)).unwrap();
     let (line, location) = (read("Line.class"), read("Location.class"));
@@ -123,7 +126,8 @@ fn what_all_entries_unpack_to_is_limited_too() {
     let limits = Limits { class: 1 << 16, nested: 1 << 20, total: 100_000, depth: 2 };
     let options = Options { limits, ..Options::default() };
     let zeros = vec![0; 60_000];
-    let report = scan_bytes("many.jar", &zip(&[("A.class", &zeros), ("B.class", &zeros)]), &options);
+    let report =
+        scan_bytes("many.jar", &zip(&[("A.class", &zeros), ("B.class", &zeros)]), &options);
     let limited = report.errors.iter().filter(|e| e.message.contains("100000")).count();
     assert_eq!(limited, 1, "{:?}", report.errors);
 }

@@ -1,6 +1,8 @@
 //! The programs of `tests/programs/scan`, compiled and scanned: every line that is marked must be
 //! warned about, and no other.
 
+#![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
+
 mod java;
 
 use std::collections::BTreeSet;

@@ -1,5 +1,7 @@
 //! What a warning says, and how a trace confirms it.
 
+#![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
+
 mod java;
 
 use std::io::Cursor;
@@ -60,7 +62,8 @@ fn the_same_scan_gives_the_same_report() {
 
 #[test]
 fn locks_and_methods_can_be_suppressed() {
-    for (locks, methods) in [("figure1/Location", ""), ("arg1", ""), ("", "figure1/Line.contains*")] {
+    for (locks, methods) in [("figure1/Location", ""), ("arg1", ""), ("", "figure1/Line.contains*")]
+    {
         let text = |s: &str| vec![s.to_owned()];
         let suppressions =
             Suppressions { locks: text(locks), methods: text(methods), ..Suppressions::default() };
@@ -118,7 +121,9 @@ fn a_lock_of_another_class_or_outside_the_method_confirms_nothing() {
     let Some(found) = confirmed(in_method) else { return };
     assert_eq!(found, None);
     let lock = "figure1.Location@7";
-    let after = format!("1:contains 1:end 1:acq({lock}) 1:rel({lock}) 2:acq({lock}) 2:rel({lock}) 1:acq({lock})");
+    let after = format!(
+        "1:contains 1:end 1:acq({lock}) 1:rel({lock}) 2:acq({lock}) 2:rel({lock}) 1:acq({lock})"
+    );
     assert_eq!(confirmed(&after), Some(None));
 }
 
