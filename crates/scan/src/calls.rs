@@ -25,9 +25,14 @@ impl<T: Copy> Lists<T> {
             total += *end;
             *end = total;
         }
-        let mut sorted: Vec<u32> = (0..pairs.len() as u32).collect();
-        sorted.sort_by_key(|&i| pairs[i as usize].0);
-        Lists { ends, items: sorted.iter().map(|&i| pairs[i as usize].1).collect() }
+        // Filled from the back, each list from its end, which moves to its start.
+        let mut starts = ends.clone();
+        let mut items: Vec<T> = pairs.iter().map(|p| p.1).collect();
+        for &(list, item) in pairs.iter().rev() {
+            starts[list as usize] -= 1;
+            items[starts[list as usize] as usize] = item;
+        }
+        Lists { ends, items }
     }
 
     /// The list with this number.
@@ -36,6 +41,10 @@ impl<T: Copy> Lists<T> {
         &self.items[start as usize..self.ends[list as usize] as usize]
     }
 }
+
+/// A site with more callees than this keeps only their number: what one of them does has no share
+/// left (see [`crate::held`]), and dozens of them would have to take the same lock to matter.
+const CALLEES: usize = 4096;
 
 /// What a call site may call.
 #[derive(Clone, Default)]
@@ -119,13 +128,10 @@ fn callees(
     let made = if key.kind == CallKind::Interface { lambdas[key.class.0 as usize] } else { 0 };
     let receiver = usize::from(key.kind != CallKind::Static);
     let args = parameters(program.names.name(key.desc.0)).0.len() + receiver;
-    Callees {
-        own: own.filter(|m| targets.contains(m)),
-        choices: targets.len() as u32 + made,
-        args: args.min(255) as u8,
-        lambdas: made > 0,
-        targets: targets.into(),
-    }
+    let own = own.filter(|m| targets.contains(m));
+    let choices = targets.len() as u32 + made;
+    let targets = if targets.len() > CALLEES { own.into_iter().collect() } else { targets };
+    Callees { own, choices, args: args.min(255) as u8, lambdas: made > 0, targets: targets.into() }
 }
 
 fn callers(program: &Program) -> Lists<MethodId> {
