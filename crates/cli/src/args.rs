@@ -38,6 +38,7 @@ pub enum Command {
     Check(commands::check::Args),
     Explain(commands::explain::Args),
     Yields(commands::yields::Args),
+    Scan(commands::scan::Args),
     Stats(commands::stats::Args),
     Convert(commands::convert::Args),
     Generate(commands::generate::Args),

@@ -34,6 +34,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Check(args) => commands::check::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args, cli.quiet),
         Command::Yields(args) => commands::yields::run(args, cli.quiet),
+        Command::Scan(args) => commands::scan::run(args, cli.quiet),
         Command::Stats(args) => commands::stats::run(args, cli.quiet),
         Command::Convert(args) => commands::convert::run(args, cli.quiet),
         Command::Generate(args) => commands::generate::run(args, cli.quiet),

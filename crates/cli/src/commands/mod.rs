@@ -7,5 +7,6 @@ pub mod demo;
 pub mod explain;
 pub mod generate;
 pub mod man;
+pub mod scan;
 pub mod stats;
 pub mod yields;

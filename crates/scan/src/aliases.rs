@@ -1,0 +1,139 @@
+//! Fields that are other names for something that can be reached more directly.
+//!
+//! The paper compares locks by their syntax, and two expressions for one object then look like
+//! two locks: taking the second while the first is held seems to be an instance of the pattern,
+//! although Java's locks are re-entrant. Three ways in which programs give an object two names are
+//! recognised; each holds only if *all* stores to the field are of that kind.
+//!
+//! - `this.view = this.lock.readLock()`: `x.view` is `x.lock` (both views count as the lock);
+//!   also any other field that is set to a field of the same object.
+//! - `this.a = o; this.b = o` for a fresh `o`: `x.b` is `x.a`.
+//! - `this.part = new Part(this, this.store)`: `x.part.owner` is `x`, `x.part.store` is `x.store`.
+
+use hashbrown::HashMap;
+
+use crate::body::Body;
+use crate::place::{FieldId, Place, Root, Step};
+use crate::program::{Method, Program};
+
+/// The shorter names, as places that start at the object: parameter 0.
+#[derive(Default)]
+pub struct Aliases {
+    fields: HashMap<FieldId, Place>,
+    parts: HashMap<(FieldId, FieldId), Place>,
+}
+
+/// How often each name was seen for each field.
+type Seen<K> = HashMap<(K, Place), u32>;
+
+impl Aliases {
+    /// Of a program. `kept` tells which fields of a fresh object its constructor sets to what.
+    pub fn new(program: &Program, kept: impl Fn(&Body, Place) -> Vec<(FieldId, Place)>) -> Aliases {
+        let (mut fields, mut parts): (Seen<FieldId>, Seen<(FieldId, FieldId)>) = Default::default();
+        for method in &program.methods {
+            for (field, name) in own_names(method) {
+                *fields.entry((field, name)).or_default() += 1;
+            }
+            let Some(body) = method.body.as_deref().filter(|_| !method.fills.is_empty()) else {
+                continue;
+            };
+            for &(part, fresh) in &method.fills {
+                for (field, name) in kept(body, fresh).into_iter().filter(|k| starts_at_this(&k.1))
+                {
+                    *parts.entry(((part, field), name)).or_default() += 1;
+                }
+            }
+        }
+        let all = |field: FieldId, n: u32| program.field_stores[field.0 as usize] == n;
+        let fields = fields.into_iter().filter(|((f, _), n)| all(*f, *n)).map(|(k, _)| k).collect();
+        let parts = parts.into_iter().filter(|((k, _), n)| all(k.0, *n)).map(|(k, _)| k).collect();
+        Aliases { fields, parts }
+    }
+
+    /// The shortest name of a place.
+    pub fn shortest(&self, place: Place) -> Place {
+        if place.len() == 0 {
+            return place;
+        }
+        // Each round makes the place shorter or moves it to an older field; cycles are cut off.
+        (0..8)
+            .try_fold(place, |place, _| self.shorter(place).ok_or(place))
+            .unwrap_or_else(|done| done)
+    }
+
+    fn shorter(&self, place: Place) -> Option<Place> {
+        let mut base = Place::root_only(place.root());
+        let steps: Vec<Step> = place.steps().collect();
+        for (i, &step) in steps.iter().enumerate() {
+            let Step::Field(field) = step else {
+                base = base.then(step);
+                continue;
+            };
+            let part = match steps.get(i + 1) {
+                Some(Step::Field(next)) => self.parts.get(&(field, *next)),
+                _other => None,
+            };
+            let (name, used) = match (self.fields.get(&field), part) {
+                (Some(name), _) => (name, 1),
+                (None, Some(name)) => (name, 2),
+                (None, None) => {
+                    base = base.then(step);
+                    continue;
+                }
+            };
+            let renamed = name.steps().fold(base, Place::then);
+            let renamed = steps[i + used..].iter().fold(renamed, |p, &s| p.then(s));
+            return Some(renamed).filter(|r| !r.is_unknown() && *r != place);
+        }
+        None
+    }
+}
+
+fn starts_at_this(place: &Place) -> bool {
+    place.root() == Root::Param(0)
+}
+
+/// What a constructor sets fields of its object to: other fields of it.
+fn own_names(method: &Method) -> Vec<(FieldId, Place)> {
+    let copies = method.captures.iter().copied().filter(|(_, p)| starts_at_this(p) && p.len() > 0);
+    let shared = method.fills.iter().enumerate().filter_map(|(i, &(field, fresh))| {
+        let first = method.fills[..i].iter().find(|f| f.1 == fresh && f.0 != field)?;
+        Some((field, Place::param(0).then(Step::Field(first.0))))
+    });
+    copies.chain(shared).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THIS: u32 = 0;
+
+    fn path(fields: &[u32]) -> Place {
+        fields.iter().fold(Place::param(THIS), |p, &f| p.then(Step::Field(FieldId(f))))
+    }
+
+    #[test]
+    fn names_are_followed_to_the_shortest() {
+        let aliases = Aliases {
+            fields: [(FieldId(1), path(&[2]))].into_iter().collect(),
+            parts: [((FieldId(3), FieldId(4)), path(&[])), ((FieldId(5), FieldId(6)), path(&[4]))]
+                .into_iter()
+                .collect(),
+        };
+        assert_eq!(aliases.shortest(path(&[1])), path(&[2]));
+        assert_eq!(aliases.shortest(path(&[7, 1])), path(&[7, 2]));
+        assert_eq!(aliases.shortest(path(&[3, 4])), path(&[]));
+        assert_eq!(aliases.shortest(path(&[3, 5, 6])), path(&[]));
+        assert_eq!(aliases.shortest(path(&[4, 3])), path(&[4, 3]));
+    }
+
+    #[test]
+    fn circles_end() {
+        let aliases = Aliases {
+            fields: [(FieldId(1), path(&[2])), (FieldId(2), path(&[1]))].into_iter().collect(),
+            parts: HashMap::new(),
+        };
+        assert!([path(&[1]), path(&[2])].contains(&aliases.shortest(path(&[1]))));
+    }
+}

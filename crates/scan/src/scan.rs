@@ -1,0 +1,160 @@
+//! The scan from inputs to a report.
+
+use rayon::prelude::*;
+
+use crate::archive::{ClassSource, Finder, Input, Limits, ScanError};
+use crate::calls::Calls;
+use crate::class::{Parsed, parse};
+use crate::composite::Roles;
+use crate::facts::{Analysis, Facts};
+use crate::finals::witnesses;
+use crate::finding::{Confidence, Report};
+use crate::held::{LocksHeld, World};
+use crate::hierarchy::Hierarchy;
+use crate::program::{MethodId, Program};
+use crate::report::{Reporter, source_lines};
+use crate::settle::settle;
+use crate::summaries::Summaries;
+use crate::suppress::Suppressions;
+
+/// What to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Also report two different locks taken in turn: the paper's variant.
+    pub pairs: bool,
+    /// What is not to be reported.
+    pub suppressions: Suppressions,
+    /// Warnings that are less sure than this are counted but not reported.
+    pub min_confidence: Confidence,
+    /// How much inputs may unpack to.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            pairs: false,
+            suppressions: Suppressions::default(),
+            min_confidence: Confidence::Medium,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How far a scan has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// So many class files have been read; how many there are is not known before.
+    Reading(usize),
+    /// The call graph is being made.
+    Linking,
+    /// So many methods of all have been analysed.
+    Analysing {
+        /// Done.
+        done: usize,
+        /// Of so many.
+        total: usize,
+    },
+}
+
+/// Classes that are read together before they join the program: enough to keep all processors
+/// busy, few enough to keep in memory with their names.
+const BATCH: usize = 2048;
+
+/// Methods that are analysed between two reports of progress.
+const SLICE: usize = 1 << 15;
+
+/// Scans `inputs`, which may call into `libraries`; nothing is reported in those. `progress` is
+/// told how far it has come. What cannot be read is in the report's errors; the rest is analysed.
+pub fn scan(
+    inputs: &[Input],
+    libraries: &[Input],
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Report {
+    let mut errors = Vec::new();
+    let mut program = read(inputs, libraries, options, &mut errors, progress);
+    progress(Progress::Linking);
+    let hierarchy = Hierarchy::new(&program);
+    settle(&mut program, &hierarchy);
+    let calls = Calls::new(&program, &hierarchy);
+    let summaries = Summaries::new(&mut program, &calls);
+    let world = World { program: &program, calls: &calls, summaries: &summaries };
+    let held = LocksHeld::new(&world);
+    let roles = Roles::new(&program);
+    let analysis = Analysis { world: &world, held: &held, roles: &roles, pairs: options.pairs };
+    let facts = analyse(&analysis, program.methods.len(), progress);
+    let mut reporter =
+        Reporter::new(&program, &held, &facts, &options.suppressions, options.min_confidence);
+    witnesses(&world, &held, &facts).iter().for_each(|w| reporter.witness(w));
+    for (method, facts) in facts.iter().enumerate() {
+        let composites = facts.iter().flat_map(|f| &f.composites);
+        composites.for_each(|c| reporter.composite(MethodId(method as u32), c));
+    }
+    let (warnings, mut counts) = reporter.finish();
+    counts.classes = program.classes.len();
+    counts.methods = program.methods.len();
+    counts.lines = source_lines(&program);
+    Report { warnings, errors, counts }
+}
+
+fn analyse(
+    analysis: &Analysis<'_>,
+    total: usize,
+    progress: &mut dyn FnMut(Progress),
+) -> Vec<Option<Box<Facts>>> {
+    let mut facts = Vec::with_capacity(total);
+    while facts.len() < total {
+        progress(Progress::Analysing { done: facts.len(), total });
+        let slice = facts.len()..(facts.len() + SLICE).min(total);
+        facts.par_extend(slice.into_par_iter().map(|m| analysis.run(MethodId(m as u32))));
+    }
+    facts
+}
+
+fn read(
+    inputs: &[Input],
+    libraries: &[Input],
+    options: &Options,
+    errors: &mut Vec<ScanError>,
+    progress: &mut dyn FnMut(Progress),
+) -> Program {
+    let mut program = Program::default();
+    let mut bad_classes = Vec::new();
+    let mut batch: Vec<ClassSource> = Vec::with_capacity(BATCH);
+    for (inputs, library) in [(inputs, false), (libraries, true)] {
+        let mut found = |source: ClassSource| {
+            batch.push(source);
+            if batch.len() == BATCH {
+                join(&mut program, std::mem::take(&mut batch), &mut bad_classes);
+                progress(Progress::Reading(program.classes.len()));
+            }
+        };
+        let mut finder = Finder::new(options.limits, library, &mut found, errors);
+        inputs.iter().for_each(|input| finder.input(input));
+    }
+    join(&mut program, batch, &mut bad_classes);
+    errors.append(&mut bad_classes);
+    program
+}
+
+/// Reads a batch of classes in parallel and adds them in order.
+fn join(program: &mut Program, batch: Vec<ClassSource>, errors: &mut Vec<ScanError>) {
+    let parsed: Vec<Result<Option<(Parsed, bool)>, ScanError>> =
+        batch.into_par_iter().map(|source| read_class(&source)).collect();
+    let mut classes = Vec::with_capacity(parsed.len());
+    for result in parsed {
+        match result {
+            Ok(class) => classes.extend(class),
+            Err(error) => errors.push(error),
+        }
+    }
+    program.join(classes);
+}
+
+fn read_class(source: &ClassSource) -> Result<Option<(Parsed, bool)>, ScanError> {
+    let bytes = source.read()?;
+    let error =
+        |e: crate::class::BadClass| ScanError { path: source.path.clone(), message: e.to_string() };
+    Ok(parse(&bytes).map_err(error)?.map(|class| (class, source.library)))
+}

@@ -1,0 +1,84 @@
+//! What can only be known when all classes are there: which field an access means, and the class
+//! of the objects behind fields that are always set to the same kind of object.
+
+use rayon::prelude::*;
+
+use crate::body::{CallKind, Op, SiteKey};
+use crate::hierarchy::Hierarchy;
+use crate::place::{FieldId, Name, Place, Root, Step};
+use crate::program::{FieldClass, Method, MethodId, Program, join_classes};
+
+/// Makes every field number that of the declaration, and call sites as exact as the fields allow.
+pub fn settle(program: &mut Program, hierarchy: &Hierarchy) {
+    let count = program.fields.len() as u32;
+    let shared = &*program;
+    let declared: Vec<FieldId> =
+        (0..count).into_par_iter().map(|f| hierarchy.declaring_field(shared, FieldId(f))).collect();
+    for (field, &to) in declared.iter().enumerate() {
+        if to.0 as usize != field {
+            let class = program.field_classes[field];
+            let known = &mut program.field_classes[to.0 as usize];
+            *known = join_classes(*known, class);
+            program.field_stores[to.0 as usize] += program.field_stores[field];
+        }
+    }
+    program.methods.par_iter_mut().for_each(|m| use_declared(m, &declared));
+    refine(program);
+}
+
+fn use_declared(method: &mut Method, declared: &[FieldId]) {
+    let field = |f: FieldId| declared[f.0 as usize];
+    let place = |p: Place| p.renumber(field, |n| n);
+    method.returns = method.returns.map(place);
+    for (captured, value) in method.captures.iter_mut().chain(&mut method.fills) {
+        (*captured, *value) = (field(*captured), place(*value));
+    }
+    let Some(body) = &mut method.body else { return };
+    for known in &mut body.places {
+        *known = place(*known);
+    }
+    for event in &mut body.events {
+        if let Op::SetField(f) = &mut event.op {
+            *f = field(*f);
+        }
+    }
+}
+
+/// Gives calls on fields with a known class a site of their own.
+fn refine(program: &mut Program) {
+    let shared = &*program;
+    let methods = (0..program.methods.len() as u32).into_par_iter();
+    let wanted: Vec<(MethodId, usize, SiteKey)> =
+        methods.flat_map_iter(|m| better_sites(shared, MethodId(m))).collect();
+    for (method, event, key) in wanted {
+        let better = program.site(key);
+        let Some(body) = &mut program.methods[method.0 as usize].body else { continue };
+        if let Op::Call { site, .. } = &mut body.events[event].op {
+            *site = better;
+        }
+    }
+}
+
+fn better_sites(program: &Program, id: MethodId) -> Vec<(MethodId, usize, SiteKey)> {
+    let Some(body) = &program.method(id).body else { return Vec::new() };
+    let better = |(i, event): (usize, &crate::body::Event)| {
+        let Op::Call { site, args } = event.op else { return None };
+        let key = program.site_key(site);
+        let by_class = !key.exact && matches!(key.kind, CallKind::Virtual | CallKind::Interface);
+        let class = by_class.then(|| exact_class(program, &body.place(args))).flatten()?;
+        Some((id, i, SiteKey { kind: CallKind::Virtual, exact: true, class, ..*key }))
+    };
+    body.events.iter().enumerate().filter_map(better).collect()
+}
+
+/// The class of the objects at a place that ends with a field, if there is but one.
+pub fn exact_class(program: &Program, place: &Place) -> Option<Name> {
+    let field = match (place.steps().last(), place.root()) {
+        (Some(Step::Field(field)), _) | (None, Root::Static(field)) => field,
+        _other => return None,
+    };
+    match program.field_classes[field.0 as usize] {
+        FieldClass::Exact(class) => Some(class),
+        FieldClass::Unseen | FieldClass::Any => None,
+    }
+}
