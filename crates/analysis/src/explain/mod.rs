@@ -4,13 +4,13 @@
 //! cycle (Velodrome §4.3): one on which every other transaction is entered before it is left, so
 //! that the order of its events, not only of its transactions, runs from the blamed transaction D
 //! out and back into it. Such a cycle lies between the `begin` of D and the event that closed it,
-//! and follows the order of time, so a shortest one is found on the fly ([`window`]) and only what
+//! and follows the order of time, so a shortest one is found on the fly (`window.rs`) and only what
 //! D has reached so far is kept.
 //!
 //! A cycle need not be increasing: its transactions may then have begun, and met, long before D.
 //! Only if there is no increasing cycle at all, a second pass keeps the events since the last
 //! moment at which no block was open (no cycle reaches over such a moment) and searches their
-//! graph for a shortest cycle ([`tangle`]). Then no single transaction is to blame.
+//! graph for a shortest cycle (`tangle.rs`). Then no single transaction is to blame.
 //!
 //! So, unlike in Velodrome, a blame is missing only when it cannot be given for this event: the
 //! paper looks at one cycle, which may happen not to be increasing although another one is.
