@@ -20,7 +20,7 @@ fn main() -> std::process::ExitCode {
     cli.color.apply();
     let status = match run(&cli) {
         Ok(status) => status,
-        Err(error) if is_closed_pipe(&error) => Status::Clean,
+        Err(error) if is_closed_pipe(&error) => Status::Incomplete,
         Err(error) => {
             status::complain(&error);
             Status::Error
@@ -44,7 +44,8 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
     }
 }
 
-/// Somebody who reads only the first lines of our output (`paceline … | head`) has done no wrong.
+/// Somebody who reads only the first lines of our output (`paceline … | head`) has done no wrong,
+/// and needs no message. But not everything was looked at: that is no clean result.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(io_error).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
