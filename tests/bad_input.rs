@@ -154,7 +154,7 @@ fn a_file_that_may_not_be_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new();
     folder.file("secret.std", VIOLATION);
-    fs::set_permissions(folder.path("secret.std"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(folder.path("secret.std"), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(folder.path("secret.std")).is_ok() {
         eprintln!("SKIPPED a_file_that_may_not_be_read: this user may read every file (root?)");
         return;
