@@ -265,7 +265,7 @@ fn a_line_of_ten_megabytes() {
     let folder = Folder::new();
     folder.file("long.std", [VIOLATION.as_bytes(), b"1|w(", &[b'y'; 10_000_000]].concat());
     all_refuse(&folder, "long.std", &["long.std: line 6: parse_error: the line is longer than"]);
-    folder.paceline("check --lenient long.std").is(3, &["1 malformed lines", "m is not atomic"]);
+    folder.paceline("check --lenient long.std").is(3, &["1 malformed line", "m is not atomic"]);
 }
 
 #[test]
@@ -433,21 +433,21 @@ fn a_reader_that_has_seen_enough() {
     let folder = Folder::new();
     folder.file("a.std", VIOLATION);
     let commands = [
-        "generate --events 200000 --to std -",
-        "check a.std a.std a.std",
-        "stats a.std",
-        "explain a.std --minimize small.std",
-        "man",
-        "completions bash",
+        ("generate --events 200000 --to std -", 0),
+        ("stats a.std", 0),
+        ("man", 0),
+        ("completions bash", 0),
+        // A verdict that was not given is no green.
+        ("check a.std a.std a.std", 3),
+        ("explain a.std --minimize small.std", 3),
     ];
-    for command in commands {
+    for (command, status) in commands {
         // The pipe is closed before the first byte, so that it does not depend on who is faster.
         let script = format!(
             "mkfifo p; exec 9<>p; exec 8>p; exec 9<&-; $PACELINE {command} >&8; s=$?; rm p; exit $s"
         );
         let ran = folder.shell(&script);
-        // Not everything was looked at: no silent green.
-        ran.is(3, &[]);
+        ran.is(status, &[]);
         assert_eq!(ran.err, "", "{command}");
     }
     folder.shell("$PACELINE generate --to std - | head -n 1").is(0, &["|"]);

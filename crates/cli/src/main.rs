@@ -20,7 +20,7 @@ fn main() -> std::process::ExitCode {
     cli.color.apply();
     let status = match run(&cli) {
         Ok(status) => status,
-        Err(error) if is_closed_pipe(&error) => Status::Incomplete,
+        Err(error) if is_closed_pipe(&error) => unheard(&cli.command),
         Err(error) => {
             status::complain(&error);
             Status::Error
@@ -44,8 +44,22 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
     }
 }
 
-/// Somebody who reads only the first lines of our output (`paceline … | head`) has done no wrong,
-/// and needs no message. But not everything was looked at: that is no clean result.
+/// The status of a command whose output nobody wanted to the end. A verdict that was not given is
+/// no green.
+fn unheard(command: &Command) -> Status {
+    match command {
+        Command::Check(_) | Command::Explain(_) | Command::Yields(_) | Command::Demo(_) => {
+            Status::Incomplete
+        }
+        Command::Stats(_)
+        | Command::Convert(_)
+        | Command::Generate(_)
+        | Command::Completions(_)
+        | Command::Man(_) => Status::Clean,
+    }
+}
+
+/// Somebody who reads only the first lines of our output (`paceline … | head`) has done no wrong.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(io_error).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
