@@ -307,12 +307,17 @@ fn findings_of(engine: &dyn Atomicity, told: Vec<Option<Explanation>>) -> Vec<Fi
 fn pass(trace: &Trace, events: u64, analyses: &mut [&mut dyn Analysis]) -> Result<(), Error> {
     let mut open = trace.open()?;
     let mut done = Vec::new();
-    let (_, outcome) = trace.read(&mut open, |batch| {
+    let (reading, outcome) = trace.read(&mut open, |batch| {
         let over = batch.first + batch.events.len() as u64 > events;
         let fed = feed(analyses, &mut done, batch);
         if over { ControlFlow::Break(()) } else { fed }
     });
     outcome?;
+    if !reading.stopped && reading.events < events {
+        let message =
+            format!("the file has changed: it had {events} events when it was read first");
+        return Err(Error::damaged(Default::default(), message));
+    }
     analyses.iter_mut().for_each(|a| a.finish());
     Ok(())
 }
@@ -469,4 +474,20 @@ impl Analysis for Picked {
     }
 
     fn finish(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::ReadArgs;
+
+    #[test]
+    fn a_file_that_is_shorter_in_the_second_pass_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "1|begin|1\n1|r(x)|2\n").unwrap();
+        let trace = Trace::new(file.path(), &ReadArgs::default(), true).unwrap();
+        let pass_over = |events| pass(&trace, events, &mut [&mut Blame::default()]);
+        assert!(pass_over(2).is_ok());
+        assert!(pass_over(3).unwrap_err().to_string().contains("it had 3 events"));
+    }
 }

@@ -20,7 +20,7 @@ fn main() -> std::process::ExitCode {
     cli.color.apply();
     let status = match run(&cli) {
         Ok(status) => status,
-        Err(error) if is_closed_pipe(&error) => Status::Clean,
+        Err(error) if is_closed_pipe(&error) => unheard(&cli.command),
         Err(error) => {
             status::complain(&error);
             Status::Error
@@ -41,6 +41,21 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Demo(args) => commands::demo::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
+    }
+}
+
+/// The status of a command whose output nobody wanted to the end. A verdict that was not given is
+/// no green.
+fn unheard(command: &Command) -> Status {
+    match command {
+        Command::Check(_) | Command::Explain(_) | Command::Yields(_) | Command::Demo(_) => {
+            Status::Incomplete
+        }
+        Command::Stats(_)
+        | Command::Convert(_)
+        | Command::Generate(_)
+        | Command::Completions(_)
+        | Command::Man(_) => Status::Clean,
     }
 }
 

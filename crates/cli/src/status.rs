@@ -1,6 +1,7 @@
 //! The exit status, decided in one place.
 
-use anstream::eprintln;
+use std::io::Write as _;
+
 use owo_colors::OwoColorize as _;
 
 /// How a command ended. Several inputs: the worst of theirs, in the order given here.
@@ -43,17 +44,22 @@ impl From<Status> for std::process::ExitCode {
 
 /// Tells what went wrong.
 pub fn complain(error: &anyhow::Error) {
-    eprintln!("{} {error:#}", "error:".red().bold());
+    tell(&format!("{} {error:#}", "error:".red().bold()));
 }
 
 /// Tells what the user should know about the result.
 pub fn note(message: &str) {
-    eprintln!("{} {message}", "note:".cyan().bold());
+    tell(&format!("{} {message}", "note:".cyan().bold()));
 }
 
 /// Tells what went not as the user wanted although the work goes on.
 pub fn warn(message: &str) {
-    eprintln!("{} {message}", "warning:".yellow().bold());
+    tell(&format!("{} {message}", "warning:".yellow().bold()));
+}
+
+/// Where nobody can be told, the exit status has to do.
+fn tell(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The traces that are named on the command line: opened, read once or more often, watched by a
 //! progress bar.
 
+use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub struct Trace {
     from: Option<Format>,
     lenient: bool,
     quiet: bool,
-    /// What was read from standard input, for reading it again.
+    /// What was read from standard input or a pipe, for reading it again.
     spool: Option<NamedTempFile>,
 }
 
@@ -80,23 +81,30 @@ impl Trace {
 
     /// Starts reading what will be read more than once.
     pub fn open_first(&mut self) -> Result<Open, Error> {
-        if self.path != Path::new("-") {
-            return self.open();
-        }
+        let Some(from) = self.open_stream()? else { return self.open() };
         let spool = NamedTempFile::new()?;
-        let tee = Tee { from: io::stdin(), to: spool.reopen()? };
+        let tee = Tee { from, to: spool.reopen()? };
         let open = self.start(input::from_reader(Box::new(tee), None)?, Some(&self.selection))?;
         self.spool = Some(spool);
         Ok(open)
     }
 
+    /// What can be read only once: standard input, a pipe, a shell's `<(command)`.
+    fn open_stream(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
+        if self.path == Path::new("-") {
+            return Ok(Some(Box::new(io::stdin())));
+        }
+        match std::fs::metadata(&self.path) {
+            Ok(m) if !m.is_file() && !m.is_dir() => Ok(Some(Box::new(File::open(&self.path)?))),
+            _ => Ok(None),
+        }
+    }
+
     fn format_of(&self, head: &[u8]) -> Result<Format, Error> {
-        Format::of_input(self.from, head, &self.path).ok_or_else(|| {
-            let message = if head.is_empty() {
-                "the file is empty: no events"
-            } else {
-                "this looks like no trace; if it is one, say its format with --from"
-            };
+        // An empty input has no events, whatever its format.
+        let empty = head.is_empty().then_some(Format::Std);
+        Format::of_input(self.from, head, &self.path).or(empty).ok_or_else(|| {
+            let message = "this looks like no trace; if it is one, say its format with --from";
             Error::damaged(Default::default(), message)
         })
     }
@@ -123,13 +131,14 @@ impl Trace {
         let bar = Bar::new(&show(&self.path), open.size, self.quiet);
         let progress = open.progress.clone();
         let mut events = 0;
-        let outcome = read_checked(&mut open.source, self.lenient, |batch| {
+        let (reading, outcome) = read_checked(&mut open.source, self.lenient, |batch| {
             events += batch.events.len() as u64;
             bar.update(progress.bytes(), events);
             each(batch)
         });
         bar.finish();
-        outcome
+        let outcome = if reading.stopped { outcome } else { outcome.and(open.check_whole()) };
+        (reading, outcome)
     }
 }
 
@@ -142,6 +151,20 @@ impl Open {
     /// The size on disk and how much of it has been read.
     pub fn progress(&self) -> (Option<u64>, Progress) {
         (self.size, self.progress.clone())
+    }
+
+    /// After the end: whether that was the end of what was opened. Text that is cut off at a line
+    /// end looks like a whole.
+    pub fn check_whole(&self) -> Result<(), Error> {
+        let read = self.progress.bytes();
+        match self.size {
+            Some(size) if read < size => {
+                let message =
+                    format!("the file has shrunk while it was read: {read} of {size} bytes");
+                Err(Error::damaged(Default::default(), message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Patterns that no method matched: probably misspelt.
@@ -204,13 +227,16 @@ impl Source for Open {
 /// Copies what is read.
 struct Tee<R> {
     from: R,
-    to: std::fs::File,
+    to: File,
 }
 
 impl<R: Read> Read for Tee<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.from.read(buffer)?;
-        self.to.write_all(&buffer[..n])?;
+        self.to.write_all(&buffer[..n]).map_err(|error| {
+            let message = format!("cannot keep a copy for reading it again: {error}");
+            io::Error::new(error.kind(), message)
+        })?;
         Ok(n)
     }
 }
@@ -253,4 +279,21 @@ pub fn is_incomplete(open: &Open, reading: &Reading) -> bool {
         || skipped.malformed > 0
         || reading.malformed > 0
         || skipped.cut_off.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_shrinks_while_it_is_read_is_no_shorter_trace() {
+        let file = NamedTempFile::new().unwrap();
+        std::fs::write(&file, "1|r(x)|1\n".repeat(1000)).unwrap();
+        let trace = Trace::new(file.path(), &ReadArgs::default(), true).unwrap();
+        let mut open = trace.open().unwrap();
+        file.as_file().set_len(4500).unwrap();
+        let (reading, outcome) = trace.read(&mut open, |_| ControlFlow::Continue(()));
+        assert_eq!(reading.events, 500);
+        assert!(outcome.unwrap_err().to_string().contains("4500 of 9000 bytes"));
+    }
 }

@@ -3,13 +3,13 @@
 use paceline_analysis::explain::{BlockRef, EventRef, Explanation, TransactionRef};
 use paceline_analysis::finding::{Finding, Rule, Story};
 use paceline_trace::format::std::operand;
-use paceline_trace::{Error, ErrorKind, Event, LabelId, Site, Symbols, ThreadId};
+use paceline_trace::{Error, ErrorKind, Event, LabelId, Site, Symbols, ThreadId, show_name};
 
 use crate::model;
 
 /// A name as it may be shown anywhere: readable, and without anything that a terminal obeys.
 pub fn name(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
+    let text = show_name(bytes);
     if !text.chars().any(is_unsafe) {
         return text.into_owned();
     }
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(name(b"a\x1b[31mb"), "a\\u{1b}[31mb");
         assert_eq!(name("x\u{202e}y".as_bytes()), "x\\u{202e}y");
         assert_eq!(name("naïve".as_bytes()), "naïve");
-        assert_eq!(name(b"\xff"), "\u{fffd}");
+        assert_eq!(name(b"a\xff"), "a\\xff");
     }
 
     #[test]

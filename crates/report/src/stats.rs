@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use paceline_analysis::stats::{StatsReport, ThreadStats};
-use paceline_trace::{Kind, Symbols, ThreadId};
+use paceline_trace::{Kind, Symbols, ThreadId, show_name};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -140,7 +140,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 fn thread_name(thread: ThreadId, symbols: &Symbols) -> String {
-    String::from_utf8_lossy(symbols.threads.name(thread.0)).into_owned()
+    show_name(symbols.threads.name(thread.0)).into_owned()
 }
 
 /// Makes a name fit its column: control characters shown as such, the end cut off.

@@ -1,5 +1,6 @@
 //! What can be wrong with a trace, and where.
 
+use std::borrow::Cow;
 use std::fmt;
 
 macro_rules! rules {
@@ -147,12 +148,25 @@ impl std::error::Error for Error {}
 pub fn show_bytes(bytes: &[u8]) -> String {
     const MOST: usize = 60;
     let cut = &bytes[..bytes.len().min(MOST)];
-    let shown: String = String::from_utf8_lossy(cut).chars().flat_map(escape_unprintable).collect();
+    let shown: String = show_name(cut).chars().flat_map(escape_unprintable).collect();
     if bytes.len() > MOST {
         format!("`{shown}…` ({} bytes)", bytes.len())
     } else {
         format!("`{shown}`")
     }
+}
+
+/// A name as text: bytes that are not UTF-8 become `\xNN`, so that two names seldom look the same.
+pub fn show_name(name: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(name) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::new();
+    for chunk in name.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    Cow::Owned(text)
 }
 
 fn escape_unprintable(c: char) -> Vec<char> {

@@ -25,7 +25,7 @@ mod symbols;
 #[cfg(feature = "files")]
 pub mod validate;
 
-pub use error::{Error, ErrorKind, Place, Rule, show_bytes};
+pub use error::{Error, ErrorKind, Place, Rule, show_bytes, show_name};
 pub use event::{Event, EventNo, Kind, Op};
 pub use ids::{
     BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,

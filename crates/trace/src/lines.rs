@@ -19,6 +19,8 @@ pub struct LineBlocks {
     start: usize,
     end: usize,
     at_end: bool,
+    /// Why nothing more could be read: told after the lines before it.
+    failed: Option<Error>,
     /// The beginning of an overlong line has been given out: the rest of it is dropped.
     in_overlong: bool,
 }
@@ -32,6 +34,7 @@ impl LineBlocks {
             start: 0,
             end: 0,
             at_end: false,
+            failed: None,
             in_overlong: false,
         }
     }
@@ -44,10 +47,13 @@ impl LineBlocks {
         loop {
             if self.at_end {
                 self.drop_overlong();
-                return Ok(self.start < self.end);
+                if self.start < self.end {
+                    return Ok(true);
+                }
+                return self.failed.take().map_or(Ok(false), Err);
             }
             self.make_room();
-            self.fill()?;
+            self.fill();
             self.drop_overlong();
             let unread = &self.buffer[self.start..self.end];
             let whole = memchr::memrchr(b'\n', unread).is_some();
@@ -87,19 +93,26 @@ impl LineBlocks {
         }
     }
 
-    fn fill(&mut self) -> Result<(), Error> {
+    fn fill(&mut self) {
         while self.end < self.buffer.len() {
             match self.input.read(&mut self.buffer[self.end..]) {
                 Ok(0) => {
                     self.at_end = true;
-                    return Ok(());
+                    return;
                 }
                 Ok(n) => self.end += n,
                 Err(e) if e.kind() == IoKind::Interrupted => {}
-                Err(e) => return Err(e.into()),
+                Err(e) => return self.fail(e.into()),
             }
         }
-        Ok(())
+    }
+
+    /// Ends here. A line that was not read to its end is none.
+    fn fail(&mut self, error: Error) {
+        let unread = &self.buffer[self.start..self.end];
+        self.end = self.start + memchr::memrchr(b'\n', unread).map_or(0, |i| i + 1);
+        self.at_end = true;
+        self.failed = Some(error);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::error::Error;
+use crate::error::{Error, show_name};
 use crate::event::Event;
 use crate::format::std::{StdReader, show_op};
 use crate::source::{Batch, Source};
@@ -63,7 +63,7 @@ impl Trace {
     }
 
     fn word(&self, event: &Event) -> String {
-        let thread = String::from_utf8_lossy(self.symbols.threads.name(event.thread.0));
+        let thread = show_name(self.symbols.threads.name(event.thread.0));
         format!("{thread}:{}", show_op(event, &self.symbols))
     }
 }

@@ -20,7 +20,7 @@
 //! A file of patterns has one a line. Blanks around it, blank lines and lines that start with `#`
 //! mean nothing.
 
-use crate::error::Error;
+use crate::error::{Error, show_name};
 use crate::event::{Event, Op};
 use crate::ids::LabelId;
 use crate::source::{Batch, Blocks, Skipped, Source};
@@ -157,7 +157,7 @@ impl<S: Source> Selected<S> {
     pub fn unmatched(&self) -> Vec<String> {
         let patterns = self.selection.atomic.iter().chain(&self.selection.except);
         let unused = patterns.zip(&self.used).filter(|(_, used)| !**used);
-        unused.map(|(pattern, _)| String::from_utf8_lossy(&pattern.text).into_owned()).collect()
+        unused.map(|(pattern, _)| show_name(&pattern.text).into_owned()).collect()
     }
 
     /// How many labels count so far, and how many do not.

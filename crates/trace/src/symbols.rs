@@ -1,6 +1,7 @@
 //! Names. The [`Interner`] turns a name into a dense number with one probe into one table: names
 //! of up to fifteen bytes are compared inside the table itself, without a look at the text.
 
+use crate::error::show_name;
 use crate::event::Kind;
 use crate::ids::{
     BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,
@@ -372,9 +373,9 @@ impl Symbols {
             SiteKind::Unknown => "?".to_owned(),
             SiteKind::Number(n) => n.to_string(),
             SiteKind::Entry(i) => self.sites.get(i).map_or("?".to_owned(), |info| {
-                let file = String::from_utf8_lossy(self.texts.name(info.file.0));
+                let file = show_name(self.texts.name(info.file.0));
                 if file.is_empty() {
-                    return String::from_utf8_lossy(self.texts.name(info.method.0)).into_owned();
+                    return show_name(self.texts.name(info.method.0)).into_owned();
                 }
                 if info.line == 0 { file.into_owned() } else { format!("{file}:{}", info.line) }
             }),
@@ -384,7 +385,7 @@ impl Symbols {
     /// A block's label as a person reads it; a bare block is named by its site.
     pub fn show_label(&self, label: LabelId, site: Site) -> String {
         if label.is_named() {
-            String::from_utf8_lossy(self.labels.name(label.0)).into_owned()
+            show_name(self.labels.name(label.0)).into_owned()
         } else {
             self.show_site(site)
         }

@@ -16,7 +16,7 @@ use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 
 use crate::args::{ReadArgs, one_of, show};
 use crate::checking::{Property, Question, check};
-use crate::output::{Output, cannot_write};
+use crate::output::{Output, cannot_write, print};
 use crate::status::{Status, complain, warn};
 use crate::traces::Trace;
 
@@ -99,18 +99,21 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     }
     let mut output = args.output.as_deref().map(Output::create).transpose()?;
     let mut status = Status::Clean;
+    let mut has_something = false;
     for path in &args.traces {
         let (text, ended) = one(path, &question, args, quiet)?;
         status = status.and(ended);
+        has_something |= !text.is_empty();
         match &mut output {
             Some(file) => {
                 let plain = anstream::adapter::strip_str(&text).to_string();
                 file.write_all(plain.as_bytes())?;
             }
-            None => anstream::stdout().write_all(text.as_bytes())?,
+            None => print(&text)?,
         }
     }
-    if let Some(output) = output {
+    // An empty result must not take the place of an earlier one.
+    if let Some(output) = output.filter(|_| has_something) {
         output.commit()?;
     }
     Ok(status)
@@ -152,10 +155,10 @@ fn failed(name: &str, path: &Path, error: Error, format: Shown) -> anyhow::Resul
 }
 
 fn write_witness(trace: &Trace, path: &Path) -> anyhow::Result<()> {
-    let mut open = trace.open()?;
+    let mut open = trace.open().with_context(|| trace.name())?;
     let mut witness = Witness::default();
     let (_, outcome) = trace.read(&mut open, |batch| witness.events(batch));
-    outcome?;
+    outcome.with_context(|| trace.name())?;
     witness.finish();
     let Some(serial) = witness.serial() else {
         warn("no serial witness is written: the trace is not serializable");

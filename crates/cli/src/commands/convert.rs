@@ -1,5 +1,6 @@
 //! `paceline convert`: from one format to another.
 
+use std::io;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
@@ -54,7 +55,10 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let blocks = if keeps_methods { open.blocks() } else { Blocks::Declared };
     let mut output = Output::create(&args.output)?;
     let writer = to.writer(&mut output, blocks).with_context(|| cannot_write(&args.output))?;
-    let copied = copy(&trace, &mut open, writer).with_context(name)?;
+    let copied = copy(&trace, &mut open, writer).map_err(|fault| match fault {
+        Fault::Reading(error) => anyhow::Error::new(error).context(name()),
+        Fault::Writing(error) => anyhow::Error::new(error).context(cannot_write(&args.output)),
+    })?;
     output.commit()?;
     tell(&copied, &open, to, quiet);
     Ok(match copied.reading.events {
@@ -62,6 +66,24 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         _ if is_incomplete(&open, &copied.reading) => Status::Incomplete,
         _ => Status::Clean,
     })
+}
+
+/// What went wrong: the two files have different names.
+enum Fault {
+    Reading(Error),
+    Writing(io::Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Reading(error)
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::Writing(error)
+    }
 }
 
 #[derive(Default)]
@@ -85,11 +107,7 @@ fn is_entry(site: Site) -> bool {
     matches!(site.kind(), SiteKind::Entry(_))
 }
 
-fn copy(
-    trace: &Trace,
-    open: &mut Open,
-    mut writer: Box<dyn Writer + '_>,
-) -> anyhow::Result<Copied> {
+fn copy(trace: &Trace, open: &mut Open, mut writer: Box<dyn Writer + '_>) -> Result<Copied, Fault> {
     let mut validator = Validator::default();
     let mut batch = Batch::default();
     let mut copied = Copied::default();
@@ -110,10 +128,11 @@ fn copy(
         }
         copied.reading.events += batch.events.len() as u64;
         copied.has_sites |= batch.events.iter().any(|e| is_entry(e.site));
-        writer.write(&batch, open.symbols()).map_err(Error::from)?;
+        writer.write(&batch, open.symbols())?;
         bar.update(progress.bytes(), copied.reading.events);
     }
-    writer.finish(open.symbols()).map_err(Error::from)?;
+    open.check_whole()?;
+    writer.finish(open.symbols())?;
     bar.finish();
     Ok(copied)
 }

@@ -1,6 +1,5 @@
 //! `paceline explain`: one finding in full, and the smallest trace that shows it.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -15,7 +14,7 @@ use paceline_trace::format::Format;
 use paceline_trace::{Blocks, Source as _, Trace as InMemory};
 
 use crate::args::{ReadArgs, show};
-use crate::output::{Output, cannot_write};
+use crate::output::{Output, cannot_write, print};
 use crate::status::Status;
 use crate::traces::Trace;
 
@@ -58,15 +57,12 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         .find(|f| args.finding.as_ref().is_none_or(|id| *id == f.id(&trace.symbols)))
         .ok_or_else(|| anyhow!("{}: no violation has this id; `check` lists them", name()))?;
     let shown = text::finding(&compose::finding(&finding, &trace.symbols));
-    anstream::stdout().write_all(shown.as_bytes())?;
+    print(&shown)?;
     if let (Some(path), Story::Cycle(explanation)) = (&args.minimize, &finding.story) {
         let small = minimize(&trace, explanation);
         write(&small, path)?;
-        anstream::println!(
-            "\nminimal trace ({} events):\n  {}",
-            small.events.len(),
-            small.to_line()
-        );
+        let (events, line) = (small.events.len(), small.to_line());
+        print(&format!("\nminimal trace ({events} events):\n  {line}\n"))?;
     }
     Ok(Status::Findings)
 }

@@ -1,6 +1,5 @@
 //! `paceline stats`: what is in a trace?
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -11,6 +10,7 @@ use paceline_report::stats;
 use paceline_trace::Source as _;
 
 use crate::args::{ReadArgs, show};
+use crate::output::print;
 use crate::status::{Status, note};
 use crate::traces::{Trace, is_incomplete, notes};
 
@@ -50,7 +50,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         Shown::Text => stats::text(&report, open.symbols()),
         Shown::Json => serde_json::to_string(&stats::json(&report, open.symbols()))? + "\n",
     };
-    anstream::stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     if !quiet {
         notes(&open, &reading).iter().for_each(|text| note(text));
     }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -18,6 +17,7 @@ use paceline_trace::{Event, Source as _, Symbols};
 use serde::Serialize;
 
 use crate::args::{ReadArgs, show};
+use crate::output::print;
 use crate::status::{Status, warn};
 use crate::traces::{Open, Trace, is_incomplete, notes};
 
@@ -142,7 +142,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         Shown::Json => serde_json::to_string(&together)? + "\n",
         Shown::Patch => patch(&together),
     };
-    anstream::stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     Ok(status)
 }
 

@@ -11,7 +11,7 @@
 
 use std::io::{self, Read, Write};
 
-use crate::error::{Error, show_bytes};
+use crate::error::{Error, show_bytes, show_name};
 use crate::event::{Event, Kind, Op};
 use crate::format::Writer;
 use crate::ids::{LabelId, Site, SiteKind, ThreadId};
@@ -315,11 +315,12 @@ fn short_operation(field: u128, end: usize) -> Option<(Kind, usize)> {
         return Some((ONE_LETTER[field as u8 as usize]?, 1));
     }
     let len = first(b'(', field).unwrap_or(16).min(end);
-    let kind = match Key::leading(field, len).as_word()? {
-        BARE_BEGIN => Kind::Begin,
-        BARE_END => Kind::End,
-        ACQUIRE if len < end => Kind::Acquire,
-        RELEASE if len < end => Kind::Release,
+    // The length is compared as well: a name may end in zero bytes.
+    let kind = match (Key::leading(field, len).as_word()?, len) {
+        (BARE_BEGIN, 5) => Kind::Begin,
+        (BARE_END, 3) => Kind::End,
+        (ACQUIRE, 3) if len < end => Kind::Acquire,
+        (RELEASE, 3) if len < end => Kind::Release,
         _ => return None,
     };
     Some((kind, len))
@@ -589,7 +590,7 @@ pub fn operand(op: Op, symbols: &Symbols) -> Option<&[u8]> {
 pub fn show_op(event: &Event, symbols: &Symbols) -> String {
     let name = event.op.kind().name();
     match operand(event.op, symbols) {
-        Some(operand) => format!("{name}({})", String::from_utf8_lossy(operand)),
+        Some(operand) => format!("{name}({})", show_name(operand)),
         None => name.to_owned(),
     }
 }

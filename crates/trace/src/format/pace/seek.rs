@@ -127,7 +127,19 @@ fn read_index(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<IndexEntry
     file.seek(SeekFrom::Start(footer.index_offset))?;
     let mut bytes = Vec::new();
     file.take(len).read_to_end(&mut bytes)?;
-    Ok(decode_index(&bytes))
+    Ok(decode_index(&bytes).filter(|index| is_sane(index, footer.index_offset)))
+}
+
+/// Whether the blocks follow each other from the first event on, in front of the index.
+fn is_sane(index: &[IndexEntry], end: u64) -> bool {
+    let mut next = 1;
+    let mut offset = HEADER_LEN as u64;
+    index.iter().all(|entry| {
+        let fits = entry.first == next && (offset..end).contains(&entry.offset);
+        next = next.saturating_add(u64::from(entry.events));
+        offset = entry.offset.saturating_add(BLOCK_HEADER_LEN as u64);
+        fits
+    })
 }
 
 fn decode_index(bytes: &[u8]) -> Option<Vec<IndexEntry>> {
