@@ -54,8 +54,8 @@ mod tests {
           label="Bank.step0 is not atomic"
           labelloc=t
           node [shape=box, style=rounded]
-          t0 [label="T0\nBank.step0\nBank.java:7  events 1–29", penwidth=3, color="#c0362c"]
-          t1 [label="T1\nBank.step1\nBank.java:7  events 11–19"]
+          t0 [label="T0\nBank.step0\nBank.java:7 · events 1–29", penwidth=3, color="#c0362c"]
+          t1 [label="T1\nBank.step1\nBank.java:7 · events 11–19"]
           t0 -> t1 [label="w(x0) → r(x0)"]
           t1 -> t0 [label="w(x1) → r(x1)", style=dashed]
         }

@@ -46,10 +46,8 @@ pub struct Arrow {
     pub label: String,
     /// The one that closed the cycle.
     pub closing: bool,
-    /// Where it begins.
-    pub start: Point,
-    /// Where its head is.
-    pub end: Point,
+    /// Where it begins, its corners, and where its head is.
+    pub line: Vec<Point>,
     /// Where its label is.
     pub label_at: Point,
     /// How the label lies about that point.
@@ -114,11 +112,26 @@ fn clean(text: &str, longest: usize) -> String {
     shorten(&compose::name(text.as_bytes()), longest)
 }
 
+/// A bare number says little.
+fn thread(name: &str) -> String {
+    let number = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
+    clean(&if number { format!("thread {name}") } else { name.to_owned() }, LONGEST_NAME)
+}
+
+/// The site, if it says more than the name, and the events.
+fn place_of(site: &str, name: &str, events: &str) -> String {
+    if site == "?" || site == name {
+        return events.to_owned();
+    }
+    let room = LONGEST_NAME.saturating_sub(events.chars().count() + 3);
+    format!("{} · {events}", clean(site, room.max(8)))
+}
+
 fn of_event(event: &Event) -> Node {
     Node {
-        thread: clean(&event.thread, LONGEST_NAME),
+        thread: thread(&event.thread),
         name: clean(&event.operation(), LONGEST_NAME),
-        place: clean(&format!("{}  event {}", event.site, event.event), LONGEST_NAME),
+        place: place_of(&event.site, "", &format!("event {}", event.event)),
         blamed: false,
         middle: Point { x: 0.0, y: 0.0 },
     }
@@ -133,9 +146,9 @@ fn of_transaction(transaction: &Transaction, blamed: bool) -> Node {
         format!("events {}–{}", transaction.first_event, transaction.last_event)
     };
     Node {
-        thread: clean(&transaction.thread, LONGEST_NAME),
+        thread: thread(&transaction.thread),
+        place: place_of(&transaction.site, &name, &events),
         name: clean(&name, LONGEST_NAME),
-        place: clean(&format!("{}  {events}", transaction.site), LONGEST_NAME),
         blamed,
         middle: Point { x: 0.0, y: 0.0 },
     }
@@ -172,19 +185,20 @@ fn lay_out(mut nodes: Vec<Node>, labels: Vec<String>) -> Graph {
     }
 }
 
-/// Down the first column and up the second, which is centred if it is the shorter one.
+/// Down the first column and up the second. If that is the shorter one, its top is left free, and
+/// the last arrow turns a corner there.
 fn place(nodes: &mut [Node], box_width: f64, gap: f64) {
     let down = nodes.len().div_ceil(2);
     let up = nodes.len() - down;
     let row = |i: f64| MARGIN + BOX_HEIGHT / 2.0 + i * (BOX_HEIGHT + ROW_GAP);
     let first = MARGIN + box_width / 2.0;
-    let lower = (down - up.min(down)) as f64 / 2.0;
+    let lower = down - up;
     for (i, node) in nodes.iter_mut().enumerate() {
         node.middle = if i < down {
             Point { x: first, y: row(i as f64) }
         } else {
-            let from_top = (down + up - 1 - i) as f64;
-            Point { x: first + box_width + gap, y: row(from_top + lower) }
+            let from_top = down + up - 1 - i + lower;
+            Point { x: first + box_width + gap, y: row(from_top as f64) }
         };
     }
 }
@@ -197,15 +211,14 @@ fn arrows(nodes: &[Node], labels: Vec<String>, box_width: f64) -> Vec<Arrow> {
         let (from, to) = (i, (i + 1) % nodes.len());
         let route = route(nodes, from, to, box_width);
         let closing = of_cycle && i == last;
-        let Route { start, end, label_at, anchor } = route;
-        Arrow { from, to, label, closing, start, end, label_at, anchor }
+        let Route { line, label_at, anchor } = route;
+        Arrow { from, to, label, closing, line, label_at, anchor }
     })
     .collect()
 }
 
 struct Route {
-    start: Point,
-    end: Point,
+    line: Vec<Point>,
     label_at: Point,
     anchor: Anchor,
 }
@@ -214,15 +227,7 @@ fn route(nodes: &[Node], from: usize, to: usize, box_width: f64) -> Route {
     let (a, b) = (nodes[from].middle, nodes[to].middle);
     let half = Point { x: box_width / 2.0, y: BOX_HEIGHT / 2.0 };
     if from == to {
-        let side = a.x + half.x;
-        let start = Point { x: side, y: a.y - SPREAD };
-        let label_at = Point { x: side + 44.0, y: a.y + 4.0 };
-        return Route {
-            start,
-            end: Point { x: side, y: a.y + SPREAD },
-            label_at,
-            anchor: Anchor::Start,
-        };
+        return to_itself(a.x + half.x, a.y);
     }
     if a.x == b.x {
         return upright(a, b, half);
@@ -230,12 +235,24 @@ fn route(nodes: &[Node], from: usize, to: usize, box_width: f64) -> Route {
     let side = if b.x > a.x { 1.0 } else { -1.0 };
     // Two arrows between the same two boxes keep apart.
     let shift = if nodes.len() == 2 { -SPREAD * side } else { 0.0 };
-    let start = Point { x: a.x + side * half.x, y: a.y + shift };
+    let start = if a.y == b.y {
+        Point { x: a.x + side * half.x, y: a.y + shift }
+    } else {
+        Point { x: a.x, y: a.y - half.y }
+    };
+    let corner = Point { x: start.x, y: b.y + shift };
     let end = Point { x: b.x - side * half.x, y: b.y + shift };
-    let above = if shift > 0.0 { 18.0 } else { -8.0 };
-    let middle =
-        Point { x: f64::midpoint(start.x, end.x), y: f64::midpoint(start.y, end.y) + above };
-    Route { start, end, label_at: middle, anchor: Anchor::Middle }
+    let gap = f64::midpoint(a.x + side * half.x, end.x);
+    let beside = if shift > 0.0 { 18.0 } else { -8.0 };
+    let mut line = vec![start, corner, end];
+    line.dedup();
+    Route { line, label_at: Point { x: gap, y: end.y + beside }, anchor: Anchor::Middle }
+}
+
+fn to_itself(side: f64, y: f64) -> Route {
+    let at = |dx: f64, dy: f64| Point { x: side + dx, y: y + dy };
+    let line = vec![at(0.0, -SPREAD), at(36.0, -SPREAD), at(36.0, SPREAD), at(0.0, SPREAD)];
+    Route { line, label_at: at(44.0, 4.0), anchor: Anchor::Start }
 }
 
 /// Between neighbours of a column; the label is on the inner side.
@@ -245,7 +262,7 @@ fn upright(a: Point, b: Point, half: Point) -> Route {
     let end = Point { x: b.x, y: b.y - down * half.y };
     let y = f64::midpoint(start.y, end.y) + 4.0;
     let anchor = if down > 0.0 { Anchor::Start } else { Anchor::End };
-    Route { start, end, label_at: Point { x: a.x + down * 9.0, y }, anchor }
+    Route { line: vec![start, end], label_at: Point { x: a.x + down * 9.0, y }, anchor }
 }
 
 #[cfg(test)]

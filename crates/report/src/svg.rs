@@ -60,29 +60,12 @@ fn write_node(out: &mut String, graph: &Graph, node: &Node) {
 
 fn write_arrow(out: &mut String, arrow: &Arrow, directed: bool) {
     let class = if arrow.closing { "arrow closing" } else { "arrow" };
-    let (start, end) = (arrow.start, arrow.end);
-    let (from, tip) = if arrow.from == arrow.to {
-        (Point { x: start.x + 36.0, y: end.y + 6.0 }, end)
-    } else {
-        (start, end)
-    };
-    let line = match arrow.from == arrow.to {
-        true => format!(
-            "M{:.1} {:.1}C{:.1} {:.1} {:.1} {:.1} {:.1} {:.1}",
-            start.x,
-            start.y,
-            from.x,
-            start.y - 6.0,
-            from.x,
-            from.y,
-            end.x,
-            end.y
-        ),
-        false => format!("M{:.1} {:.1}L{:.1} {:.1}", start.x, start.y, end.x, end.y),
-    };
-    let _ = write!(out, "<g class=\"{class}\"><path d=\"{line}\"/>");
-    if directed {
-        let _ = write!(out, "<polygon points=\"{}\"/>", head(from, tip));
+    let line: Vec<String> = arrow.line.iter().map(|p| format!("{:.1} {:.1}", p.x, p.y)).collect();
+    let _ = write!(out, "<g class=\"{class}\"><path d=\"M{}\"/>", line.join("L"));
+    if let [.., before, tip] = arrow.line[..]
+        && directed
+    {
+        let _ = write!(out, "<polygon points=\"{}\"/>", head(before, tip));
     }
     let anchor = match arrow.anchor {
         Anchor::Start => "start",

@@ -9,7 +9,7 @@ function leave() {
 }
 
 function place(label, site) {
-  const where = site === "?" ? [] : [" at ", el("code", {}, site)];
+  const where = site === "?" || site === label ? [] : [" at ", el("code", {}, site)];
   return [el("code", {}, label), ...where];
 }
 
@@ -51,7 +51,7 @@ function sourceOf(site) {
 /** The arrows into and out of an event, to follow. */
 function linksOf(i) {
   const link = (to, text) => el("button", { type: "button", onclick: () => timeline.select(to) }, text);
-  const name = (row) => `${operation(timeline.events[row])} of ${timeline.events[row].thread}`;
+  const name = (row) => `${operation(timeline.events[row])} of ${threadName(timeline.events[row].thread)}`;
   return timeline.arrows.flatMap(({ from, to }) => [
     ...(from === i ? [link(to, `before ${name(to)} →`)] : []),
     ...(to === i ? [link(from, `← after ${name(from)}`)] : []),
@@ -60,7 +60,7 @@ function linksOf(i) {
 
 function showEvent(panel, i) {
   const event = timeline.events[i];
-  const said = [["event", grouped(event.event)], ["thread", event.thread], ["site", event.site]];
+  const said = [["event", grouped(event.event)], ["thread", event.thread], ["site", event.site]].filter(([, value]) => value !== "?");
   panel.replaceChildren(
     el("h4", {}, operation(event)),
     el("dl", {}, ...said.flatMap(([name, value]) => [el("dt", {}, name), el("dd", { className: "mono" }, value)])),
@@ -79,7 +79,9 @@ function timelineCard(finding) {
     button("−", "Zoom out (-)", () => shown.zoom(1 / 1.4)), button("+", "Zoom in (+)", () => shown.zoom(1.4)),
     button("All", "Show all of it (0)", () => shown.fit()));
   const hint = `${counted(finding.threads.length, "event", "events")}, time goes down`;
-  shown.element.style.height = panel.style.maxHeight = `${Math.max(260, shown.wantedHeight())}px`;
+  const sources = finding.threads.slice(0, 99).some((event) => Object.hasOwn(data.snippets, event.site));
+  const height = `${Math.max(sources ? 440 : 240, shown.wantedHeight())}px`;
+  shown.element.style.height = panel.style.maxHeight = height;
   return el("section", { className: "card" },
     el("header", {}, el("h3", {}, "Timeline"), el("span", { className: "hint" }, hint), zoom),
     el("div", { className: "story" }, shown.element, panel));

@@ -1,6 +1,6 @@
 // The list of findings: filtered, and only the part in view is in the document.
 
-const ITEM = 76;
+const ITEM = 62;
 
 const entries = data.reports.flatMap((report, r) => report.findings.map((finding, f) => ({
   finding, report: r, path: report.input.path, drawing: data.graphs[r][f], words: words(finding),
@@ -58,18 +58,24 @@ function drawList() {
 
 function item(i) {
   const { finding } = shown[i];
-  const site = finding.blame?.site ?? finding.threads[0]?.site ?? "";
   const element = el("div", { className: "item", id: `item-${i}`, role: "option", onclick: () => open(i) },
     el("div", { className: "title", title: finding.title }, finding.title),
     el("div", { className: "sub" },
       el("span", { className: `tag ${isViolation(finding) ? "bad" : "warn"}` }, finding.rule),
-      el("span", { className: "mono" }, site === "?" ? "" : site),
+      el("span", { className: "mono" }, whereabouts(finding)),
       el("span", { className: "times" }, finding.count > 1 ? `× ${grouped(finding.count)}` : "")));
   element.style.top = `${i * ITEM}px`;
   element.setAttribute("aria-selected", String(i === current));
   element.setAttribute("aria-posinset", String(i + 1));
   element.setAttribute("aria-setsize", String(shown.length));
   return element;
+}
+
+/** Where to look, in the source or else in the program. */
+function whereabouts(finding) {
+  const sites = [finding.blame?.site, ...finding.threads.slice(0, 9).map((event) => event.site)];
+  const lines = sites.filter((site) => site && /:\d+$/.test(site));
+  return lines[0] ?? sites.find((site) => site && site !== "?") ?? "";
 }
 
 function revealItem(i) {

@@ -58,6 +58,7 @@ function showBanner() {
   if (incomplete) said.push(`Incomplete: part of ${counted(incomplete, "trace", "traces")} was not analysed.`);
   if (data.failures.length) said.push(`${counted(data.failures.length, "trace", "traces")} could not be analysed.`);
   const notes = data.reports.flatMap((report) => report.notes ?? []);
+  byId("banner").classList.toggle("serious", said.length > 0);
   said.push(...notes.slice(0, 2).map((note) => `Note: ${note}.`));
   if (notes.length > 2) said.push(`${grouped(notes.length - 2)} more notes under “What was analysed”.`);
   byId("banner").textContent = said.join(" ");
@@ -74,21 +75,21 @@ function overviewOf(report) {
     return el("tr", {}, el("th", { scope: "row" }, property), el("td", {}, chip),
       el("td", {}, verdict ? VERDICT[property](verdict) : "this report says nothing about it"));
   });
-  const notes = [...(report.notes ?? [])];
-  if (report.incomplete) notes.unshift("incomplete: some of the trace was not looked at");
+  const notes = (report.notes ?? []).map((note) => el("li", {}, note));
+  if (report.incomplete) notes.unshift(el("li", { className: "serious" }, "incomplete: some of the trace was not looked at"));
   return el("section", { className: "card" },
     el("header", {}, el("h3", { className: "mono" }, report.input.path),
       el("span", { className: "hint" }, counted(report.findings.length, "finding", "findings"))),
     el("table", {}, el("tbody", {}, ...rows)),
     el("dl", { className: "facts" }, ...facts([report.input])),
-    notes.length ? el("ul", { className: "notes" }, ...notes.map((note) => el("li", {}, note))) : null);
+    notes.length ? el("ul", { className: "notes" }, ...notes) : null);
 }
 
 function overviewOfFailure(failure) {
   const where = failure.error.line !== null ? ` in line ${grouped(failure.error.line)}` : "";
   return el("section", { className: "card" },
     el("header", {}, el("h3", { className: "mono" }, failure.input.path), el("span", { className: "chip bad" }, "not analysed")),
-    el("ul", { className: "notes" }, el("li", {}, `${failure.error.rule}${where}: ${failure.error.message}`)));
+    el("ul", { className: "notes" }, el("li", { className: "serious" }, `${failure.error.rule}${where}: ${failure.error.message}`)));
 }
 
 function headline() {

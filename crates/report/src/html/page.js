@@ -28,6 +28,9 @@ function shorten(text, most) {
   return text.slice(0, head) + "…" + text.slice(text.length - (most - 1 - head));
 }
 
+/** A bare number says little. */
+const threadName = (name) => (/^\d+$/.test(name) ? `thread ${name}` : name);
+
 const isViolation = (finding) => finding.severity === "violation";
 
 /** `true` while the pointer is in a place where letters are typed. */

@@ -9,7 +9,8 @@ const TALLEST_ROW = 64;
 /** Rows below this height have no text. */
 const TEXT_ROW = 15;
 const LETTER = 7.25;
-const DOT = 26;
+const SMALL_LETTER = 6.65;
+const DOT = 22;
 
 class Timeline {
   /** `chosen` is called with the index of each event that the reader chooses. */
@@ -308,7 +309,7 @@ class Timeline {
 
   drawEvents(c, colour, first, last) {
     const texts = this.row >= TEXT_ROW;
-    const letters = Math.floor((this.lane - DOT - 34) / LETTER);
+    const letters = Math.floor((this.lane - DOT - 26) / LETTER);
     // At most one mark for a pixel and lane: zoomed out, most events would be drawn over each other.
     const drawn = new Int32Array(this.lanes.length).fill(-9);
     for (let i = first; i < last; i++) {
@@ -318,7 +319,7 @@ class Timeline {
       if (!conflict && drawn[lane] === Math.round(y)) continue;
       drawn[lane] = Math.round(y);
       this.drawDot(c, colour, x + DOT, y, conflict);
-      if (texts) this.drawText(c, colour, this.events[i], x + DOT + 14, y, letters, conflict);
+      if (texts) this.drawText(c, colour, this.events[i], x + DOT + 12, y, letters, conflict);
     }
   }
 
@@ -339,11 +340,12 @@ class Timeline {
     c.font = `${conflict ? 600 : 400} 12px ${colour.mono}`;
     c.fillStyle = colour.ink;
     c.fillText(what, x, y);
-    const room = letters - what.length - 2;
+    const used = what.length * LETTER + 8;
+    const room = Math.floor((letters * LETTER - used) / SMALL_LETTER);
     if (event.site === "?" || room < 4) return;
     c.font = `11px ${colour.mono}`;
     c.fillStyle = colour.soft;
-    c.fillText(shorten(event.site, room), x + (what.length + 2) * LETTER, y);
+    c.fillText(shorten(event.site, room), x + used, y);
   }
 
   drawGutter(c, colour, first, last) {
@@ -369,7 +371,7 @@ class Timeline {
     c.fillStyle = colour.ink;
     c.font = `600 12.5px ${colour.sans}`;
     const letters = Math.floor((this.lane - 30) / LETTER);
-    this.lanes.forEach((name, lane) => c.fillText(shorten(name, letters), this.x(lane) + DOT - 6, HEADER / 2));
+    this.lanes.forEach((name, lane) => c.fillText(shorten(threadName(name), letters), this.x(lane) + DOT - 6, HEADER / 2));
     c.fillStyle = colour.raised;
     c.fillRect(0, 0, GUTTER - 4, HEADER - 1);
     c.fillStyle = colour.soft;
