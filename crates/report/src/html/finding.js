@@ -19,7 +19,7 @@ function heading(finding, path) {
   if (data.reports.length > 1) said.push(el("span", { className: "mono" }, path));
   const times = finding.count === 1 ? "seen once" : `seen ${grouped(finding.count)} times`;
   said.push(el("span", {}, times), el("span", { className: "mono", title: "The same for the same bug in another run" }, `id ${finding.id}`));
-  const block = el("div", {}, el("p", { className: "eyebrow" }, ...said), el("h2", {}, finding.title));
+  const block = el("div", {}, el("p", { className: "eyebrow" }, ...said), el("h2", { title: finding.title }, finding.title));
   if (finding.blame) block.append(el("p", { className: "lead" }, "To blame: ", ...place(finding.blame.label, finding.blame.site)));
   const spared = finding.not_refuted ?? [];
   if (spared.length) block.append(el("p", { className: "lead" }, "Not refuted, though open: ", el("code", {}, spared.slice(0, 4).map((b) => b.label).join(", ") + (spared.length > 4 ? ` and ${grouped(spared.length - 4)} more` : ""))));
@@ -78,7 +78,7 @@ function timelineCard(finding) {
     button("‹", "Previous event in conflict (←)", () => shown.step(-1)), button("›", "Next event in conflict (→)", () => shown.step(1)),
     button("−", "Zoom out (-)", () => shown.zoom(1 / 1.4)), button("+", "Zoom in (+)", () => shown.zoom(1.4)),
     button("All", "Show all of it (0)", () => shown.fit()));
-  const hint = `${counted(finding.threads.length, "event", "events")}, time goes down`;
+  const hint = `${counted(finding.threads.length, "event", "events")}, time goes down; Ctrl and the wheel zoom`;
   const sources = finding.threads.slice(0, 99).some((event) => Object.hasOwn(data.snippets, event.site));
   const height = `${Math.max(sources ? 440 : 240, shown.wantedHeight())}px`;
   shown.element.style.height = panel.style.maxHeight = height;

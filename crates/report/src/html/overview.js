@@ -21,8 +21,11 @@ function at(event) {
 
 function facts(inputs) {
   const sum = (field) => inputs.reduce((total, input) => total + input[field], 0);
-  const each = [["events", "events"], ["threads", "threads"], ["transactions", "blocks"], ["variables", "variables"], ["locks", "locks"]];
-  return each.map(([field, name]) => el("div", {}, el("dt", {}, name), el("dd", {}, grouped(sum(field)))));
+  const each = { events: "event", threads: "thread", transactions: "block", variables: "variable", locks: "lock" };
+  return Object.entries(each).map(([field, name]) => {
+    const total = sum(field);
+    return el("div", {}, el("dt", {}, total === 1 ? name : `${name}s`), el("dd", {}, grouped(total)));
+  });
 }
 
 /** Does a property hold everywhere it was asked for? `undefined` if it was not. */

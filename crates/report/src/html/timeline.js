@@ -2,8 +2,11 @@
 // by arrows. Drawn on a canvas, and only what is in view, so the number of events does not matter.
 
 const HEADER = 36;
+/** Where the first row begins. */
+const TOP = HEADER + 8;
 const GUTTER = 84;
 const NARROWEST_LANE = 170;
+const NARROWEST_LANE_WITHOUT_TEXT = 70;
 const ROW = 30;
 const TALLEST_ROW = 64;
 /** Rows below this height have no text. */
@@ -102,7 +105,7 @@ class Timeline {
   /** As tall as its events need, as long as they leave room for the rest of the page. */
   wantedHeight() {
     const room = Math.max(320, window.innerHeight - 260);
-    return Math.min(room, HEADER + this.events.length * ROW + 14);
+    return Math.min(room, TOP + this.events.length * ROW + 10);
   }
 
   resize() {
@@ -111,7 +114,6 @@ class Timeline {
     const ratio = window.devicePixelRatio || 1;
     this.width = width;
     this.height = height;
-    this.lane = Math.max(NARROWEST_LANE, (width - GUTTER - 8) / Math.max(1, this.lanes.length));
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     this.canvas.style.width = `${width}px`;
@@ -120,21 +122,24 @@ class Timeline {
     this.draw();
   }
 
+  /** Makes room for all rows and lanes. */
   stretch() {
-    this.space.style.height = `${HEADER + this.events.length * this.row + 12}px`;
+    const narrowest = this.row >= TEXT_ROW ? NARROWEST_LANE : NARROWEST_LANE_WITHOUT_TEXT;
+    this.lane = Math.max(narrowest, (this.width - GUTTER - 8) / Math.max(1, this.lanes.length));
+    this.space.style.height = `${TOP + this.events.length * this.row + 8}px`;
     this.space.style.width = `${GUTTER + this.lane * this.lanes.length}px`;
   }
 
   shortestRow() {
-    return Math.min(ROW, Math.max(0.001, (this.height - HEADER - 14) / Math.max(1, this.events.length)));
+    return Math.min(ROW, Math.max(0.001, (this.height - TOP - 10) / Math.max(1, this.events.length)));
   }
 
   /** Zooms so that what is at `y` of the view stays there. */
   zoom(factor, y = this.height / 2) {
-    const at = (this.element.scrollTop + y - HEADER) / this.row;
+    const at = (this.element.scrollTop + y - TOP) / this.row;
     this.row = Math.min(TALLEST_ROW, Math.max(this.shortestRow(), this.row * factor));
     this.stretch();
-    this.element.scrollTop = at * this.row - y + HEADER;
+    this.element.scrollTop = at * this.row - y + TOP;
     this.soon();
   }
 
@@ -153,8 +158,8 @@ class Timeline {
     const box = this.element.getBoundingClientRect();
     const y = clientY - box.top;
     if (y < HEADER || clientX - box.left > this.element.clientWidth) return -1;
-    const row = Math.floor((this.element.scrollTop + y - HEADER) / this.row);
-    return row < this.events.length ? row : -1;
+    const row = Math.floor((this.element.scrollTop + y - TOP) / this.row);
+    return row >= 0 && row < this.events.length ? row : -1;
   }
 
   hover(pointer) {
@@ -182,7 +187,7 @@ class Timeline {
   }
 
   reveal(i) {
-    const top = i * this.row, room = (this.height ?? 0) - HEADER - this.row;
+    const top = i * this.row, room = (this.height ?? 0) - TOP - this.row;
     const view = this.element;
     if (top < view.scrollTop) view.scrollTop = top - Math.min(room, 3 * this.row);
     else if (top > view.scrollTop + room) view.scrollTop = top - room + Math.min(room, 3 * this.row);
@@ -245,7 +250,7 @@ class Timeline {
   }
 
   x(lane) { return GUTTER + lane * this.lane - this.left; }
-  y(row) { return HEADER + (row + 0.5) * this.row - this.top; }
+  y(row) { return TOP + (row + 0.5) * this.row - this.top; }
 
   drawTransactions(c, colour) {
     for (const t of this.transactions) {
@@ -354,7 +359,7 @@ class Timeline {
     c.fillStyle = colour.soft;
     c.font = `11px ${colour.mono}`;
     c.textAlign = "right";
-    const step = Math.max(1, Math.ceil(14 / this.row));
+    const step = Math.max(1, Math.ceil(20 / this.row));
     for (let i = first - (first % step); i < last; i += step) {
       c.fillText(grouped(this.events[i].event), GUTTER - 16, this.y(i));
       const skipped = step === 1 && i > 0 && this.events[i].event - this.events[i - 1].event > 1;
