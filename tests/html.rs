@@ -100,9 +100,9 @@ fn written(report: Report, dir: &tempfile::TempDir) -> String {
     let lines = ["void withdraw(int n) {", "    int b = balance;", "    balance = b - n;", "}"];
     let snippet = Snippet { first: 13, line: 14, lines: lines.map(str::to_owned).to_vec() };
     let snippets = Snippets::from([("Bank.java:15".to_owned(), snippet)]);
-    let page = page(&Page { reports: &[report], failures: &[], snippets: &snippets }).unwrap();
+    let page = page(&Page { reports: &[report], failures: &[], snippets: &snippets });
     let path = dir.path().join("report.html");
-    fs::write(&path, page).unwrap();
+    fs::write(&path, page.expect("JSON")).expect("a file");
     format!("file://{}", path.display())
 }
 

@@ -31,7 +31,7 @@ impl Browser {
             .spawn()
             .ok()?;
         let port = port_of(&mut driver);
-        let profile = tempfile::tempdir().unwrap();
+        let profile = tempfile::tempdir().expect("a folder");
         let _alone = BROWSERS.lock().unwrap_or_else(PoisonError::into_inner);
         let mut browser = Browser { driver, port, session: String::new(), profile, _alone };
         browser.open_session(chromium);

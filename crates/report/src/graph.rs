@@ -210,7 +210,7 @@ fn arrows(nodes: &[Node], labels: Vec<String>, box_width: f64) -> Vec<Arrow> {
     let each = labels.into_iter().enumerate();
     each.map(|(i, label)| {
         let (from, to) = (i, (i + 1) % nodes.len());
-        let route = route(nodes, from, to, box_width);
+        let route = route(nodes, from, to, box_width, of_cycle && nodes.len() == 2);
         let closing = of_cycle && i == last;
         let Route { line, label_at, anchor } = route;
         Arrow { from, to, label, closing, line, label_at, anchor }
@@ -224,7 +224,7 @@ struct Route {
     anchor: Anchor,
 }
 
-fn route(nodes: &[Node], from: usize, to: usize, box_width: f64) -> Route {
+fn route(nodes: &[Node], from: usize, to: usize, box_width: f64, apart: bool) -> Route {
     let (a, b) = (nodes[from].middle, nodes[to].middle);
     let half = Point { x: box_width / 2.0, y: BOX_HEIGHT / 2.0 };
     if from == to {
@@ -235,7 +235,7 @@ fn route(nodes: &[Node], from: usize, to: usize, box_width: f64) -> Route {
     }
     let side = if b.x > a.x { 1.0 } else { -1.0 };
     // Two arrows between the same two boxes keep apart.
-    let shift = if nodes.len() == 2 { -SPREAD * side } else { 0.0 };
+    let shift = if apart { -SPREAD * side } else { 0.0 };
     let start = if a.y == b.y {
         Point { x: a.x + side * half.x, y: a.y + shift }
     } else {

@@ -121,7 +121,9 @@ fn parse(xml: &str) -> (Vec<String>, String) {
             Xml::Text(t) => text.push_str(t),
             Xml::GeneralRef(_) => {}
             Xml::Eof => break,
-            other => panic!("not in our drawings: {other:?}"),
+            Xml::CData(_) | Xml::Comment(_) | Xml::Decl(_) | Xml::PI(_) | Xml::DocType(_) => {
+                panic!("not in our drawings: {event:?}")
+            }
         }
     }
     assert!(open.is_empty());

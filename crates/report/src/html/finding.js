@@ -80,7 +80,7 @@ function timelineCard(finding) {
     button("All", "Show all of it (0)", () => shown.fit()));
   const hint = `${counted(finding.threads.length, "event", "events")}, time goes down; Ctrl and the wheel zoom`;
   const sources = finding.threads.slice(0, 99).some((event) => Object.hasOwn(data.snippets, event.site));
-  const height = `${Math.max(sources ? 440 : 240, shown.wantedHeight())}px`;
+  const height = `${Math.max(sources && window.innerWidth > 1100 ? 440 : 240, shown.wantedHeight())}px`;
   shown.element.style.height = panel.style.maxHeight = height;
   return el("section", { className: "card" },
     el("header", {}, el("h3", {}, "Timeline"), el("span", { className: "hint" }, hint), zoom),
