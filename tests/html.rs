@@ -204,6 +204,34 @@ fn names_stay_names() {
     assert_quiet(&browser);
 }
 
+/// A verdict on nothing must not look like a good one.
+#[test]
+fn nothing_is_not_green() {
+    let Some(browser) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let text = |css: &str| {
+        let script = format!("return document.querySelector('{css}').textContent");
+        browser.run(&script).as_str().unwrap().to_owned()
+    };
+    let mut clean = report(Vec::new());
+    clean.verdicts.atomicity = Some(Atomicity { holds: true, ..Default::default() });
+    browser.open(&written(clean.clone(), &dir));
+    assert_eq!(text("#detail h2"), "No finding in what was analysed");
+    assert_eq!(text("#verdicts"), "✓ atomicity✓ race");
+
+    clean.input.transactions = 0;
+    browser.open(&written(clean.clone(), &dir));
+    assert_eq!(text("#detail h2"), "No finding, but not all was analysed");
+    assert_eq!(text("#verdicts"), "∅ atomicity: nothing analysed✓ race");
+
+    clean.input.events = 0;
+    clean.incomplete = true;
+    browser.open(&written(clean, &dir));
+    assert_eq!(text("#detail h2"), "Nothing was analysed");
+    assert!(text("#banner").starts_with("Incomplete"));
+    assert_quiet(&browser);
+}
+
 /// A thousand findings, one of them with a hundred thousand events.
 fn large() -> Report {
     let mut findings: Vec<Finding> =

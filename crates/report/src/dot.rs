@@ -8,7 +8,7 @@ use crate::model::Finding;
 
 /// The graph of a finding, as a `digraph`.
 pub fn dot(finding: &Finding) -> String {
-    let Graph { nodes, arrows, .. } = graph(finding);
+    let Graph { nodes, arrows, directed, .. } = graph(finding);
     let mut out = String::from("digraph finding {\n");
     let _ = writeln!(out, "  label=\"{}\"", escape(&finding.title));
     out.push_str("  labelloc=t\n  node [shape=box, style=rounded]\n");
@@ -16,7 +16,7 @@ pub fn dot(finding: &Finding) -> String {
         write_node(&mut out, i, node);
     }
     for arrow in &arrows {
-        write_arrow(&mut out, arrow, arrows.len() < nodes.len());
+        write_arrow(&mut out, arrow, directed);
     }
     out.push_str("}\n");
     out
@@ -29,10 +29,10 @@ fn write_node(out: &mut String, i: usize, node: &Node) {
     let _ = writeln!(out, "  t{i} [label=\"{label}\"{blamed}]");
 }
 
-fn write_arrow(out: &mut String, arrow: &Arrow, unordered: bool) {
+fn write_arrow(out: &mut String, arrow: &Arrow, directed: bool) {
     let label = escape(&arrow.label);
     let closing = if arrow.closing { ", style=dashed" } else { "" };
-    let headless = if unordered { ", dir=none" } else { "" };
+    let headless = if directed { "" } else { ", dir=none" };
     let _ =
         writeln!(out, "  t{} -> t{} [label=\"{label}\"{closing}{headless}]", arrow.from, arrow.to);
 }

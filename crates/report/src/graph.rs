@@ -69,6 +69,8 @@ pub enum Anchor {
 pub struct Graph {
     pub nodes: Vec<Node>,
     pub arrows: Vec<Arrow>,
+    /// Arrows have heads; otherwise nothing orders the two events.
+    pub directed: bool,
     pub width: f64,
     pub height: f64,
     pub box_width: f64,
@@ -93,19 +95,25 @@ const MOST_EVENTS: usize = 8;
 pub fn graph(finding: &Finding) -> Graph {
     let (nodes, labels) = if finding.cycle.is_empty() {
         let events = || finding.threads.iter().take(MOST_EVENTS);
-        (events().map(of_event).collect(), unordered(finding))
+        (events().map(of_event).collect(), conflict(finding))
     } else {
         let blamed = finding.blame.is_some();
         let each = finding.cycle.iter().enumerate();
         let nodes = each.map(|(i, t)| of_transaction(t, blamed && i == 0)).collect();
         (nodes, finding.cycle.iter().map(edge_label).collect())
     };
-    lay_out(nodes, labels)
+    lay_out(nodes, labels, is_directed(finding))
 }
 
-/// Two events that conflict without order.
-fn unordered(finding: &Finding) -> Vec<String> {
-    if finding.threads.len() == 2 { vec!["no order".to_owned()] } else { Vec::new() }
+/// Whether the conflict itself is an order, and not the lack of one.
+fn is_directed(finding: &Finding) -> bool {
+    !matches!(finding.rule.as_str(), "race" | "conflict-freedom")
+}
+
+/// Without a cycle, two events are the two in conflict.
+fn conflict(finding: &Finding) -> Vec<String> {
+    let label = if is_directed(finding) { "conflict" } else { "no order" };
+    if finding.threads.len() == 2 { vec![label.to_owned()] } else { Vec::new() }
 }
 
 fn clean(text: &str, longest: usize) -> String {
@@ -164,7 +172,7 @@ fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
     texts.map(|t| t.chars().count()).max().unwrap_or(0) as f64
 }
 
-fn lay_out(mut nodes: Vec<Node>, labels: Vec<String>) -> Graph {
+fn lay_out(mut nodes: Vec<Node>, labels: Vec<String>, directed: bool) -> Graph {
     let texts = nodes.iter().flat_map(|n| [n.thread.as_str(), &n.name, &n.place]);
     let box_width = (widest(texts) * BOX_LETTER + 36.0).max(140.0);
     let label_width = widest(labels.iter().map(String::as_str)) * LETTER;
@@ -180,6 +188,7 @@ fn lay_out(mut nodes: Vec<Node>, labels: Vec<String>) -> Graph {
     Graph {
         nodes,
         arrows,
+        directed,
         width: right + box_width / 2.0 + MARGIN + loops,
         height: bottom + BOX_HEIGHT / 2.0 + MARGIN,
         box_width,
@@ -315,8 +324,16 @@ mod tests {
         let graph = graph(&race());
         assert_eq!(graph.nodes.len(), 2);
         assert_eq!(graph.arrows.len(), 1);
-        assert!(!graph.arrows[0].closing);
+        assert!(!graph.arrows[0].closing && !graph.directed);
+        assert_eq!(graph.arrows[0].label, "no order");
         assert_eq!(graph.nodes[1].name, "w(x)");
+    }
+
+    #[test]
+    fn two_events_of_another_rule_are_ordered() {
+        let graph = graph(&Finding { rule: "cooperability".to_owned(), ..race() });
+        assert!(graph.directed);
+        assert_eq!(graph.arrows[0].label, "conflict");
     }
 
     #[test]

@@ -33,8 +33,7 @@ fn draw(finding: &Finding, style: &str) -> String {
     if !style.is_empty() {
         let _ = write!(out, "<style>{style}</style>");
     }
-    let directed = graph.arrows.len() == graph.nodes.len();
-    graph.arrows.iter().for_each(|arrow| write_arrow(&mut out, arrow, directed));
+    graph.arrows.iter().for_each(|arrow| write_arrow(&mut out, arrow, graph.directed));
     graph.nodes.iter().for_each(|node| write_node(&mut out, &graph, node));
     out.push_str("</svg>\n");
     out

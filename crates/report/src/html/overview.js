@@ -2,7 +2,7 @@
 
 const PROPERTIES = ["atomicity", "cooperability", "determinism", "race", "reduction"];
 
-/** In a few words, what came out for a property: [kind, text]. */
+/** What came out for a property, in a few words. */
 const VERDICT = {
   atomicity: (v) => v.holds ? "every block is atomic"
     : `not atomic${at(v.first_event)}; ${counted(v.refuted.length, "block instance is", "block instances are")} refuted`,
@@ -28,15 +28,31 @@ function facts(inputs) {
   });
 }
 
-/** Does a property hold everywhere it was asked for? `undefined` if it was not. */
-function holds(property) {
-  const verdicts = data.reports.map((report) => report.verdicts[property]).filter(Boolean);
-  return verdicts.length ? verdicts.every((verdict) => verdict.holds) : undefined;
+/** These are about blocks: where there is none, a verdict says nothing. */
+const ABOUT_BLOCKS = new Set(["atomicity", "determinism", "reduction"]);
+
+/** How a property fared in a report. */
+function outcome(report, property) {
+  const verdict = report.verdicts[property];
+  if (!verdict) return "unasked";
+  if (!verdict.holds) return property === "reduction" ? "warned" : "violated";
+  const { events, transactions } = report.input;
+  return events === 0 || (ABOUT_BLOCKS.has(property) && transactions === 0) ? "empty" : "holds";
 }
 
-function verdictClass(property, good) {
-  if (good) return "good";
-  return property === "reduction" ? "warn" : "bad";
+/** The worst first. */
+const OUTCOMES = {
+  violated: { style: "bad", mark: "✗", words: "violated" },
+  warned: { style: "warn", mark: "▲", words: "warnings" },
+  empty: { style: "warn", mark: "∅", words: "nothing analysed" },
+  holds: { style: "good", mark: "✓", words: "holds" },
+  unasked: { style: "", mark: "", words: "not asked" },
+};
+
+/** How a property fared in all reports. */
+function worst(property) {
+  const all = new Set(data.reports.map((report) => outcome(report, property)));
+  return Object.keys(OUTCOMES).find((name) => all.has(name)) ?? "unasked";
 }
 
 function showSummary() {
@@ -46,10 +62,10 @@ function showSummary() {
   document.title = `Paceline: ${byId("path").textContent}`;
   byId("facts").append(...facts(data.reports.map((report) => report.input)));
   for (const property of PROPERTIES) {
-    const good = holds(property);
-    if (good === undefined) continue;
-    const mark = good ? "✓" : property === "reduction" ? "▲" : "✗";
-    byId("verdicts").append(el("li", { className: `chip ${verdictClass(property, good)}` }, `${mark} ${property}`));
+    const name = worst(property);
+    const { style, mark, words } = OUTCOMES[name];
+    if (name === "unasked") continue;
+    byId("verdicts").append(el("li", { className: `chip ${style}`, title: words }, `${mark} ${property}${name === "empty" ? ": nothing analysed" : ""}`));
   }
   showBanner();
 }
@@ -70,13 +86,10 @@ function showBanner() {
 
 function overviewOf(report) {
   const rows = PROPERTIES.map((property) => {
-    const verdict = report.verdicts[property];
-    const chip = verdict
-      ? el("span", { className: `chip ${verdictClass(property, verdict.holds)}` }, verdict.holds ? "✓ holds" : "✗ violated")
-      : el("span", { className: "chip" }, "not asked");
-    if (verdict && property === "reduction" && !verdict.holds) chip.textContent = "▲ warnings";
-    return el("tr", {}, el("th", { scope: "row" }, property), el("td", {}, chip),
-      el("td", {}, verdict ? VERDICT[property](verdict) : "this report says nothing about it"));
+    const name = outcome(report, property), { style, mark, words } = OUTCOMES[name];
+    const chip = el("span", { className: `chip ${style}` }, `${mark} ${words}`.trim());
+    const said = name === "unasked" || name === "empty" ? "this report says nothing about it" : VERDICT[property](report.verdicts[property]);
+    return el("tr", {}, el("th", { scope: "row" }, property), el("td", {}, chip), el("td", {}, said));
   });
   const notes = (report.notes ?? []).map((note) => el("li", {}, note));
   if (report.incomplete) notes.unshift(el("li", { className: "serious" }, "incomplete: some of the trace was not looked at"));
@@ -97,9 +110,11 @@ function overviewOfFailure(failure) {
 
 function headline() {
   const found = data.reports.reduce((total, report) => total + report.findings.length, 0);
-  const whole = !data.failures.length && data.reports.every((report) => !report.incomplete);
   if (found) return counted(found, "finding", "findings");
-  return whole && data.reports.some((report) => report.input.events > 0) ? "No finding in what was analysed" : "No finding, but not all was analysed";
+  const whole = !data.failures.length && data.reports.every((report) => !report.incomplete);
+  const outcomes = PROPERTIES.map(worst);
+  if (!outcomes.includes("holds")) return "Nothing was analysed";
+  return whole && !outcomes.includes("empty") ? "No finding in what was analysed" : "No finding, but not all was analysed";
 }
 
 function overview() {

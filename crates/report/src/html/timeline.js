@@ -15,6 +15,9 @@ const LETTER = 7.25;
 const SMALL_LETTER = 6.65;
 const DOT = 22;
 
+/** Rules whose two events are in conflict because nothing orders them. */
+const UNORDERED = new Set(["race", "conflict-freedom"]);
+
 class Timeline {
   /** `chosen` is called with the index of each event that the reader chooses. */
   constructor(finding, chosen) {
@@ -40,8 +43,9 @@ class Timeline {
     this.lanes = [...lanes.keys()];
   }
 
-  /** A cycle has its edges; two events without order are in conflict too. */
+  /** A cycle has its edges; of other findings, the two events are in conflict. */
   findArrows(finding) {
+    this.ordered = !UNORDERED.has(finding.rule);
     const last = finding.cycle.length - 1;
     const edges = finding.cycle.map((t, i) => [t.edge.from.event, t.edge.to.event, i === last]);
     if (!edges.length && this.events.length === 2) edges.push([this.events[0].event, this.events[1].event, false]);
@@ -307,7 +311,7 @@ class Timeline {
       else c.bezierCurveTo(x1, y1 + bend, x2, tip - bend, x2, tip - Math.sign(bend) * 7);
       c.stroke();
       c.setLineDash([]);
-      if (close) continue;
+      if (close || !this.ordered) continue;
       c.beginPath();
       c.moveTo(x2, tip);
       c.lineTo(x2 - 5, tip - Math.sign(bend) * 9);
