@@ -53,7 +53,7 @@ function linksOf(i) {
   const link = (to, text) => el("button", { type: "button", onclick: () => timeline.select(to) }, text);
   const name = (row) => `${operation(timeline.events[row])} of ${threadName(timeline.events[row].thread)}`;
   return timeline.arrows.flatMap(({ from, to }) => [
-    ...(from === i ? [link(to, `${timeline.ordered ? "before" : "in conflict with"} ${name(to)} →`)] : []),
+    ...(from === i ? [link(to, `→ ${timeline.ordered ? "before" : "in conflict with"} ${name(to)}`)] : []),
     ...(to === i ? [link(from, `← ${timeline.ordered ? "after" : "in conflict with"} ${name(from)}`)] : []),
   ]);
 }

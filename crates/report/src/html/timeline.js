@@ -299,23 +299,24 @@ class Timeline {
       const [x1, y1] = [this.x(this.laneOf[arrow.from]) + DOT, this.y(arrow.from)];
       const [x2, y2] = [this.x(this.laneOf[arrow.to]) + DOT, this.y(arrow.to)];
       if (Math.max(y1, y2) < HEADER || Math.min(y1, y2) > this.height) continue;
-      // Zoomed out, the two are so close that there is no room for a head.
+      // Zoomed out, the two may be so close that there is no room for a head.
       const close = Math.abs(y2 - y1) < 20;
-      const bend = (y2 - y1) * 0.55, tip = close ? y2 : y2 - Math.sign(y2 - y1) * 6;
+      const bend = (y2 - y1) * 0.55, room = close || !this.ordered ? 0 : Math.sign(y2 - y1);
+      const tip = y2 - room * 6;
       c.strokeStyle = c.fillStyle = arrow.closing ? colour.bad : colour.accent;
       c.lineWidth = this.selected === arrow.from || this.selected === arrow.to ? 2.6 : 1.6;
       c.setLineDash(arrow.closing ? [6, 4] : []);
       c.beginPath();
       c.moveTo(x1, y1);
       if (close) c.lineTo(x2, y2);
-      else c.bezierCurveTo(x1, y1 + bend, x2, tip - bend, x2, tip - Math.sign(bend) * 7);
+      else c.bezierCurveTo(x1, y1 + bend, x2, tip - bend, x2, tip - room * 7);
       c.stroke();
       c.setLineDash([]);
-      if (close || !this.ordered) continue;
+      if (!room) continue;
       c.beginPath();
       c.moveTo(x2, tip);
-      c.lineTo(x2 - 5, tip - Math.sign(bend) * 9);
-      c.lineTo(x2 + 5, tip - Math.sign(bend) * 9);
+      c.lineTo(x2 - 5, tip - room * 9);
+      c.lineTo(x2 + 5, tip - room * 9);
       c.fill();
     }
   }
