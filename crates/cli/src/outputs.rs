@@ -8,9 +8,10 @@ use anyhow::Context as _;
 use clap::ValueHint;
 use paceline_report::html::{self, Page, Snippets};
 use paceline_report::model::{Failure, Finding, Report};
-use paceline_report::{dot, svg};
+use paceline_report::{compose, dot, svg};
+use paceline_trace::Error;
 
-use crate::output::Output;
+use crate::output::{Output, cannot_write};
 use crate::sources::Sources;
 
 /// Which files to write.
@@ -29,29 +30,42 @@ pub struct OutputArgs {
 }
 
 /// What is kept of each trace until the files are written.
-#[derive(Default)]
-pub struct Outputs {
+pub struct Outputs<'a> {
+    args: &'a OutputArgs,
     reports: Vec<Report>,
     failures: Vec<Failure>,
 }
 
-impl Outputs {
+impl Outputs<'_> {
+    /// Nothing yet.
+    pub fn new(args: &OutputArgs) -> Outputs<'_> {
+        Outputs { args, reports: Vec::new(), failures: Vec::new() }
+    }
+
+    fn are_wanted(&self) -> bool {
+        self.args.html.is_some() || self.args.dot.is_some()
+    }
+
     /// A trace that was analysed.
-    pub fn report(&mut self, report: Report) {
-        self.reports.push(report);
+    pub fn report(&mut self, report: &Report) {
+        if self.are_wanted() {
+            self.reports.push(report.clone());
+        }
     }
 
     /// A trace that could not be.
-    pub fn failure(&mut self, failure: Failure) {
-        self.failures.push(failure);
+    pub fn failure(&mut self, name: &str, error: &Error) {
+        if self.are_wanted() {
+            self.failures.push(compose::failure(name.to_owned(), error));
+        }
     }
 
     /// Writes what was asked for.
-    pub fn write(&self, args: &OutputArgs) -> anyhow::Result<()> {
-        if let Some(file) = &args.html {
-            self.write_page(file, args.source.as_deref())?;
+    pub fn write(&self) -> anyhow::Result<()> {
+        if let Some(file) = &self.args.html {
+            self.write_page(file, self.args.source.as_deref())?;
         }
-        if let Some(dir) = &args.dot {
+        if let Some(dir) = &self.args.dot {
             self.write_graphs(dir)?;
         }
         Ok(())
@@ -80,7 +94,7 @@ impl Outputs {
 
     /// The same finding in several traces has one graph: the first.
     fn write_graphs(&self, dir: &Path) -> anyhow::Result<()> {
-        std::fs::create_dir_all(dir).with_context(|| format!("cannot write {}", dir.display()))?;
+        std::fs::create_dir_all(dir).with_context(|| cannot_write(dir))?;
         let mut written = HashSet::new();
         for finding in self.findings().filter(|f| written.insert(f.id.as_str())) {
             write(&dir.join(format!("{}.dot", finding.id)), &dot::dot(finding))?;
@@ -92,6 +106,6 @@ impl Outputs {
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let mut output = Output::create(path)?;
-    output.write_all(text.as_bytes())?;
+    output.write_all(text.as_bytes()).with_context(|| cannot_write(path))?;
     output.commit()
 }

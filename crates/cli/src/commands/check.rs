@@ -102,7 +102,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         anyhow::bail!("--filter-race-free reads a trace twice: give it a file, not standard input");
     }
     let mut output = args.output.as_deref().map(Output::create).transpose()?;
-    let mut outputs = Outputs::default();
+    let mut outputs = Outputs::new(&args.more);
     let mut status = Status::Clean;
     for path in &args.traces {
         let (text, ended) = one(path, &question, args, quiet, &mut outputs)?;
@@ -118,7 +118,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     if let Some(output) = output {
         output.commit()?;
     }
-    outputs.write(&args.more)?;
+    outputs.write()?;
     Ok(status)
 }
 
@@ -128,20 +128,21 @@ fn one(
     question: &Question,
     args: &Args,
     quiet: bool,
-    outputs: &mut Outputs,
+    outputs: &mut Outputs<'_>,
 ) -> anyhow::Result<(String, Status)> {
     let started = Instant::now();
     let mut trace = Trace::new(path, &args.read, quiet)?;
     let mut checked = match check(&mut trace, question) {
         Ok(checked) => checked,
         Err(error) => {
-            outputs.failure(compose::failure(trace.name(), &error));
+            outputs.failure(&trace.name(), &error);
             return Ok((failed(&trace.name(), path, error, args.format)?, Status::Error));
         }
     };
     if let Some(witness) = &args.witness {
         write_witness(&trace, witness)?;
     }
+    outputs.report(&checked.report);
     if quiet && args.format == Shown::Text {
         checked.report.notes.clear();
     }
@@ -149,7 +150,6 @@ fn one(
         Shown::Text => text::report(&checked.report, started.elapsed()),
         Shown::Json => serde_json::to_string(&checked.report)? + "\n",
     };
-    outputs.report(checked.report);
     Ok((text, checked.status))
 }
 
