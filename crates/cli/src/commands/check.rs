@@ -17,6 +17,7 @@ use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 use crate::args::{ReadArgs, one_of, show};
 use crate::checking::{Property, Question, check};
 use crate::output::{Output, cannot_write, print};
+use crate::outputs::{OutputArgs, Outputs};
 use crate::status::{Status, complain, warn};
 use crate::traces::Trace;
 
@@ -27,7 +28,8 @@ Examples:
   paceline check trace.std
   paceline check --property all --format json *.pace > reports.jsonl
   paceline check log.rr.gz --except-file not-atomic.txt --first
-  paceline check trace.std --witness serial.std")]
+  paceline check trace.std --witness serial.std
+  paceline check trace.std --html report.html --source src")]
 pub struct Args {
     /// The traces; `-` reads standard input
     #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
@@ -66,6 +68,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     witness: Option<PathBuf>,
     #[command(flatten)]
+    more: OutputArgs,
+    #[command(flatten)]
     read: ReadArgs,
 }
 
@@ -98,10 +102,11 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         anyhow::bail!("--filter-race-free reads a trace twice: give it a file, not standard input");
     }
     let mut output = args.output.as_deref().map(Output::create).transpose()?;
+    let mut outputs = Outputs::new(&args.more);
     let mut status = Status::Clean;
     let mut has_something = false;
     for path in &args.traces {
-        let (text, ended) = one(path, &question, args, quiet)?;
+        let (text, ended) = one(path, &question, args, quiet, &mut outputs)?;
         status = status.and(ended);
         has_something |= !text.is_empty();
         match &mut output {
@@ -116,6 +121,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     if let Some(output) = output.filter(|_| has_something) {
         output.commit()?;
     }
+    outputs.write()?;
     Ok(status)
 }
 
@@ -125,16 +131,21 @@ fn one(
     question: &Question,
     args: &Args,
     quiet: bool,
+    outputs: &mut Outputs<'_>,
 ) -> anyhow::Result<(String, Status)> {
     let started = Instant::now();
     let mut trace = Trace::new(path, &args.read, quiet)?;
     let mut checked = match check(&mut trace, question) {
         Ok(checked) => checked,
-        Err(error) => return Ok((failed(&trace.name(), path, error, args.format)?, Status::Error)),
+        Err(error) => {
+            outputs.failure(&trace.name(), &error);
+            return Ok((failed(&trace.name(), path, error, args.format)?, Status::Error));
+        }
     };
     if let Some(witness) = &args.witness {
         write_witness(&trace, witness)?;
     }
+    outputs.report(&checked.report);
     if quiet && args.format == Shown::Text {
         checked.report.notes.clear();
     }

@@ -1,0 +1,105 @@
+// One finding in full: what is wrong, the graph, the timeline, and the event the reader looks at.
+
+/** The timeline in view. */
+let timeline = null;
+
+function leave() {
+  timeline?.close();
+  timeline = null;
+}
+
+function place(label, site) {
+  const where = site === "?" || site === label ? [] : [" at ", el("code", {}, site)];
+  return [el("code", {}, label), ...where];
+}
+
+function heading(finding, path) {
+  const tag = el("span", { className: `tag ${isViolation(finding) ? "bad" : "warn"}` }, finding.severity);
+  const said = [tag, el("span", {}, finding.rule)];
+  if (data.reports.length > 1) said.push(el("span", { className: "mono" }, path));
+  const times = finding.count === 1 ? "seen once" : `seen ${grouped(finding.count)} times`;
+  said.push(el("span", {}, times), el("span", { className: "mono", title: "The same for the same bug in another run" }, `id ${finding.id}`));
+  const block = el("div", {}, el("p", { className: "eyebrow" }, ...said), el("h2", { title: finding.title }, finding.title));
+  if (finding.blame) block.append(el("p", { className: "lead" }, "To blame: ", ...place(finding.blame.label, finding.blame.site)));
+  const spared = finding.not_refuted ?? [];
+  if (spared.length) block.append(el("p", { className: "lead" }, "Not refuted, though open: ", el("code", {}, spared.slice(0, 4).map((b) => b.label).join(", ") + (spared.length > 4 ? ` and ${grouped(spared.length - 4)} more` : ""))));
+  if (finding.remark) block.append(el("p", { className: "remark" }, finding.remark));
+  return block;
+}
+
+function graphCard(finding, drawing) {
+  const parsed = new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement;
+  if (parsed.localName !== "svg") return null;
+  const hint = finding.cycle.length
+    ? `${counted(finding.cycle.length, "transaction", "transactions")}, each before the next` + (finding.blame ? "; the outlined one is to blame" : "") + "; the dashed arrow closed the cycle"
+    : "the events that matter";
+  return el("section", { className: "card" },
+    el("header", {}, el("h3", {}, finding.cycle.length ? "Cycle" : "Events"), el("span", { className: "hint" }, hint)),
+    el("div", { className: "graph-box", tabIndex: 0, role: "group", ariaLabel: "Graph" }, document.importNode(parsed, true)));
+}
+
+function sourceOf(site) {
+  if (!Object.hasOwn(data.snippets, site)) return null;
+  const snippet = data.snippets[site];
+  const rows = snippet.lines.map((line, i) => {
+    const number = snippet.first + i;
+    return el("tr", { className: number === snippet.line ? "here" : "" }, el("td", {}, String(number)), el("td", {}, line));
+  });
+  return el("div", { className: "source", tabIndex: 0, role: "group", ariaLabel: "Source" }, el("table", {}, el("caption", {}, site), el("tbody", {}, ...rows)));
+}
+
+/** The arrows into and out of an event, to follow. */
+function linksOf(i) {
+  const link = (to, text) => el("button", { type: "button", onclick: () => timeline.select(to) }, text);
+  const name = (row) => `${operation(timeline.events[row])} of ${threadName(timeline.events[row].thread)}`;
+  return timeline.arrows.flatMap(({ from, to }) => [
+    ...(from === i ? [link(to, `→ ${timeline.ordered ? "before" : "in conflict with"} ${name(to)}`)] : []),
+    ...(to === i ? [link(from, `← ${timeline.ordered ? "after" : "in conflict with"} ${name(from)}`)] : []),
+  ]);
+}
+
+function showEvent(panel, i) {
+  const event = timeline.events[i];
+  const said = [["event", grouped(event.event)], ["thread", event.thread], ["site", event.site]].filter(([, value]) => value !== "?");
+  panel.replaceChildren(
+    el("h4", {}, operation(event)),
+    el("dl", {}, ...said.flatMap(([name, value]) => [el("dt", {}, name), el("dd", { className: "mono" }, value)])),
+    el("div", { className: "links" }, ...linksOf(i)),
+    sourceOf(event.site) ?? "");
+}
+
+function timelineCard(finding) {
+  const panel = el("aside", { className: "event", ariaLabel: "The chosen event" });
+  panel.setAttribute("aria-live", "polite");
+  timeline = new Timeline(finding, (i) => showEvent(panel, i));
+  const button = (text, label, action) => el("button", { type: "button", title: label, ariaLabel: label, onclick: action }, text);
+  const shown = timeline;
+  const zoom = el("div", { className: "zoom" },
+    button("‹", "Previous event in conflict (←)", () => shown.step(-1)), button("›", "Next event in conflict (→)", () => shown.step(1)),
+    button("−", "Zoom out (-)", () => shown.zoom(1 / 1.4)), button("+", "Zoom in (+)", () => shown.zoom(1.4)),
+    button("All", "Show all of it (0)", () => shown.fit()));
+  const hint = `${counted(finding.threads.length, "event", "events")}, time goes down; Ctrl and the wheel zoom`;
+  const sources = finding.threads.slice(0, 99).some((event) => Object.hasOwn(data.snippets, event.site));
+  const height = `${Math.max(sources && window.innerWidth > 1100 ? 440 : 240, shown.wantedHeight())}px`;
+  shown.element.style.height = panel.style.maxHeight = height;
+  return el("section", { className: "card" },
+    el("header", {}, el("h3", {}, "Timeline"), el("span", { className: "hint" }, hint), zoom),
+    el("div", { className: "story" }, shown.element, panel));
+}
+
+function showFinding(entry) {
+  leave();
+  const finding = entry.finding;
+  const cards = [heading(finding, entry.path), graphCard(finding, entry.drawing), timelineCard(finding)];
+  byId("detail").replaceChildren(el("div", { className: "inner" }, ...cards.filter(Boolean)));
+  byId("detail").scrollTop = 0;
+  timeline.resize();
+  timeline.select(timeline.conflicts[0] ?? 0);
+}
+
+function showOverview() {
+  leave();
+  byId("detail").replaceChildren(overview());
+}
+
+onThemeChange.push(() => timeline?.soon());

@@ -1,0 +1,125 @@
+// What was analysed, so that a reader knows what a green stands for.
+
+const PROPERTIES = ["atomicity", "cooperability", "determinism", "race", "reduction"];
+
+/** What came out for a property, in a few words. */
+const VERDICT = {
+  atomicity: (v) => v.holds ? "every block is atomic"
+    : `not atomic${at(v.first_event)}; ${counted(v.refuted.length, "block instance is", "block instances are")} refuted`,
+  cooperability: (v) => v.holds ? "no yield is missing"
+    : `not cooperable${at(v.first_event)}; ${counted(v.yields.length, "yield is", "yields are")} missing`,
+  determinism: (v) => v.holds ? "every deterministic block is deterministic"
+    : v.conflict_free ? "others interfere with deterministic blocks" : "threads of a deterministic block conflict",
+  race: (v) => v.holds ? "no race" : `races on ${counted(v.variables.length, "variable", "variables")}`,
+  reduction: (v) => v.holds ? "no warning"
+    : `${counted(v.warnings, "warning", "warnings")}, ${grouped(v.confirmed)} confirmed`,
+};
+
+function at(event) {
+  return event === null ? "" : ` from event ${grouped(event)} on`;
+}
+
+function facts(inputs) {
+  const sum = (field) => inputs.reduce((total, input) => total + input[field], 0);
+  const each = { events: "event", threads: "thread", transactions: "block", variables: "variable", locks: "lock" };
+  return Object.entries(each).map(([field, name]) => {
+    const total = sum(field);
+    return el("div", {}, el("dt", {}, total === 1 ? name : `${name}s`), el("dd", {}, grouped(total)));
+  });
+}
+
+/** These are about blocks: where there is none, a verdict says nothing. */
+const ABOUT_BLOCKS = new Set(["atomicity", "determinism", "reduction"]);
+
+/** How a property fared in a report. */
+function outcome(report, property) {
+  const verdict = report.verdicts[property];
+  if (!verdict) return "unasked";
+  if (!verdict.holds) return property === "reduction" ? "warned" : "violated";
+  const { events, transactions } = report.input;
+  return events === 0 || (ABOUT_BLOCKS.has(property) && transactions === 0) ? "empty" : "holds";
+}
+
+/** The worst first. */
+const OUTCOMES = {
+  violated: { style: "bad", mark: "✗", words: "violated" },
+  warned: { style: "warn", mark: "▲", words: "warnings" },
+  empty: { style: "warn", mark: "∅", words: "nothing analysed" },
+  holds: { style: "good", mark: "✓", words: "holds" },
+  unasked: { style: "", mark: "", words: "not asked" },
+};
+
+/** How a property fared in all reports. */
+function worst(property) {
+  const all = new Set(data.reports.map((report) => outcome(report, property)));
+  return Object.keys(OUTCOMES).find((name) => all.has(name)) ?? "unasked";
+}
+
+function showSummary() {
+  const paths = [...data.reports, ...data.failures].map((report) => report.input.path);
+  byId("path").textContent = paths.length === 1 ? paths[0] : counted(paths.length, "trace", "traces");
+  byId("path").title = paths.slice(0, 20).join("\n");
+  document.title = `Paceline: ${byId("path").textContent}`;
+  byId("facts").append(...facts(data.reports.map((report) => report.input)));
+  for (const property of PROPERTIES) {
+    const name = worst(property);
+    const { style, mark, words } = OUTCOMES[name];
+    if (name === "unasked") continue;
+    byId("verdicts").append(el("li", { className: `chip ${style}`, title: words }, `${mark} ${property}${name === "empty" ? ": nothing analysed" : ""}`));
+  }
+  showBanner();
+}
+
+/** What keeps the report from being the whole truth. */
+function showBanner() {
+  const said = [];
+  const incomplete = data.reports.filter((report) => report.incomplete).length;
+  if (incomplete) said.push(`Incomplete: part of ${counted(incomplete, "trace", "traces")} was not analysed.`);
+  if (data.failures.length) said.push(`${counted(data.failures.length, "trace", "traces")} could not be analysed.`);
+  const notes = data.reports.flatMap((report) => report.notes ?? []);
+  byId("banner").classList.toggle("serious", said.length > 0);
+  said.push(...notes.slice(0, 2).map((note) => `Note: ${note}.`));
+  if (notes.length > 2) said.push(`${grouped(notes.length - 2)} more notes under “What was analysed”.`);
+  byId("banner").textContent = said.join(" ");
+  byId("banner").hidden = said.length === 0;
+}
+
+function overviewOf(report) {
+  const rows = PROPERTIES.map((property) => {
+    const name = outcome(report, property), { style, mark, words } = OUTCOMES[name];
+    const chip = el("span", { className: `chip ${style}` }, `${mark} ${words}`.trim());
+    const said = name === "unasked" || name === "empty" ? "this report says nothing about it" : VERDICT[property](report.verdicts[property]);
+    return el("tr", {}, el("th", { scope: "row" }, property), el("td", {}, chip), el("td", {}, said));
+  });
+  const notes = (report.notes ?? []).map((note) => el("li", {}, note));
+  if (report.incomplete) notes.unshift(el("li", { className: "serious" }, "incomplete: some of the trace was not looked at"));
+  return el("section", { className: "card" },
+    el("header", {}, el("h3", { className: "mono" }, report.input.path),
+      el("span", { className: "hint" }, counted(report.findings.length, "finding", "findings"))),
+    el("table", {}, el("tbody", {}, ...rows)),
+    el("dl", { className: "facts" }, ...facts([report.input])),
+    notes.length ? el("ul", { className: "notes" }, ...notes) : null);
+}
+
+function overviewOfFailure(failure) {
+  const where = failure.error.line !== null ? ` in line ${grouped(failure.error.line)}` : "";
+  return el("section", { className: "card" },
+    el("header", {}, el("h3", { className: "mono" }, failure.input.path), el("span", { className: "chip bad" }, "not analysed")),
+    el("ul", { className: "notes" }, el("li", { className: "serious" }, `${failure.error.rule}${where}: ${failure.error.message}`)));
+}
+
+function headline() {
+  const found = data.reports.reduce((total, report) => total + report.findings.length, 0);
+  if (found) return counted(found, "finding", "findings");
+  const whole = !data.failures.length && data.reports.every((report) => !report.incomplete);
+  const outcomes = PROPERTIES.map(worst);
+  if (!outcomes.includes("holds")) return "Nothing was analysed";
+  return whole && !outcomes.includes("empty") ? "No finding in what was analysed" : "No finding, but not all was analysed";
+}
+
+function overview() {
+  return el("div", { className: "inner overview" },
+    el("div", {}, el("p", { className: "eyebrow" }, "What was analysed"), el("h2", {}, headline()),
+      el("p", { className: "lead" }, "A property that holds, holds for the events below: for this run of the program, in these blocks.")),
+    ...data.failures.map(overviewOfFailure), ...data.reports.map(overviewOf));
+}
