@@ -50,9 +50,11 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
 /// no green.
 fn unheard(command: &Command) -> Status {
     match command {
-        Command::Check(_) | Command::Explain(_) | Command::Yields(_) | Command::Demo(_) => {
-            Status::Incomplete
-        }
+        Command::Check(_)
+        | Command::Explain(_)
+        | Command::Yields(_)
+        | Command::Scan(_)
+        | Command::Demo(_) => Status::Incomplete,
         Command::Stats(_)
         | Command::Convert(_)
         | Command::Generate(_)
