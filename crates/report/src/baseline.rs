@@ -78,7 +78,7 @@ mod tests {
         let all = samples::report(&samples::trace(samples::LINE)).findings;
         let other = Finding { id: "0".repeat(16), ..all[0].clone() };
         let mut baseline = Baseline::default();
-        baseline.add(&[with(&all[..1]), samples::failure(), with(&[other.clone()])]);
+        baseline.add(&[with(&all[..1]), samples::failure(), with(std::slice::from_ref(&other))]);
         let not_looked_for =
             Finding { id: "1".repeat(16), rule: "lockset".into(), ..all[0].clone() };
         baseline.add(&[with(&[other.clone(), not_looked_for])]);

@@ -61,6 +61,7 @@ mod snapshots {
 }
 
 /// The elements of a document with this name: their attributes and the text inside.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only elements and their text matter")]
 fn elements(xml: &str, name: &str) -> Vec<(Vec<(String, String)>, String)> {
     use quick_xml::events::Event;
     let mut reader = quick_xml::Reader::from_str(xml);
@@ -349,6 +350,7 @@ mod hostile {
     }
 
     /// The same story, told of names that are any bytes.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others keep their names")]
     fn trace(name: &[u8]) -> Trace {
         let mut trace = samples::trace(samples::LINE);
         let label = LabelId(trace.symbols.labels.intern(name));
