@@ -293,6 +293,9 @@ impl Story {
     }
 }
 
+/// The note that some findings were left out.
+pub const MORE_FINDINGS: &str = "there are more findings than shown; --max-findings N shows more";
+
 /// Cycles that are alike make one finding, so more are explained than will be shown.
 const CYCLES_A_FINDING: usize = 8;
 
@@ -340,7 +343,7 @@ fn answer(
     let hidden = findings.len().saturating_sub(question.max_findings);
     findings.truncate(question.max_findings);
     if hidden + story.unexplained > 0 {
-        notes.push("there are more findings than shown; --max-findings N shows more".to_owned());
+        notes.push(MORE_FINDINGS.to_owned());
     }
     if question.filter_race_free {
         notes.push(

@@ -3,9 +3,12 @@
 mod args;
 mod checking;
 mod commands;
+mod filters;
 mod output;
 mod outputs;
+mod picture;
 mod progress;
+mod showing;
 mod sources;
 mod status;
 mod traces;

@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use clap::ValueHint;
 use paceline_report::html::{self, Page, Snippets};
 use paceline_report::model::{Failure, Finding, Report};
-use paceline_report::{compose, dot, svg};
-use paceline_trace::Error;
+use paceline_report::outcome::Outcome;
+use paceline_report::{dot, svg};
 
 use crate::output::{Output, cannot_write};
 use crate::sources::Sources;
@@ -46,17 +46,12 @@ impl Outputs<'_> {
         self.args.html.is_some() || self.args.dot.is_some()
     }
 
-    /// A trace that was analysed.
-    pub fn report(&mut self, report: &Report) {
-        if self.are_wanted() {
-            self.reports.push(report.clone());
-        }
-    }
-
-    /// A trace that could not be.
-    pub fn failure(&mut self, name: &str, error: &Error) {
-        if self.are_wanted() {
-            self.failures.push(compose::failure(name.to_owned(), error));
+    /// What came of a trace.
+    pub fn add(&mut self, outcome: &Outcome) {
+        match outcome {
+            _ if !self.are_wanted() => {}
+            Outcome::Report(report) => self.reports.push(report.clone()),
+            Outcome::Failure(failure) => self.failures.push(failure.clone()),
         }
     }
 

@@ -10,6 +10,7 @@ use paceline_trace::format::{self, Format};
 use paceline_trace::input::{self, Input, Progress};
 use paceline_trace::pipeline::{Reading, read_checked};
 use paceline_trace::select::{Selected, Selection};
+use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Blocks, Error, Skipped, Source, Symbols};
 use tempfile::NamedTempFile;
 
@@ -56,16 +57,6 @@ impl Trace {
     /// The path as it was given.
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
-    }
-
-    /// Whether nothing is to be shown but results.
-    pub fn is_quiet(&self) -> bool {
-        self.quiet
-    }
-
-    /// Whether malformed events are skipped.
-    pub fn is_lenient(&self) -> bool {
-        self.lenient
     }
 
     /// Starts reading.
@@ -139,6 +130,43 @@ impl Trace {
         bar.finish();
         let outcome = if reading.stopped { outcome } else { outcome.and(open.check_whole()) };
         (reading, outcome)
+    }
+}
+
+impl Trace {
+    /// Reads to the end, checked and numbered, for somebody who needs the names of a batch along
+    /// with it: on one core, since names are only complete up to where the reader is.
+    pub fn read_named<E: From<Error>>(
+        &self,
+        doing: &str,
+        open: &mut Open,
+        mut each: impl FnMut(&Batch, &Symbols) -> Result<(), E>,
+    ) -> Result<Reading, E> {
+        let mut validator = Validator::default();
+        let mut batch = Batch::default();
+        let mut reading = Reading::default();
+        let (size, progress) = open.progress();
+        let bar = Bar::new(doing, size, self.quiet);
+        loop {
+            let outcome = open.read(&mut batch);
+            let at_end = outcome.is_ok() && batch.events.is_empty();
+            batch.first = reading.events + 1;
+            if self.lenient {
+                validator.skip_malformed(&mut batch, |event| reading.skip(event));
+            } else if let Err(malformed) = validator.check(&mut batch) {
+                return Err(malformed.explain(open.symbols()).into());
+            }
+            outcome?;
+            if at_end {
+                break;
+            }
+            reading.events += batch.events.len() as u64;
+            each(&batch, open.symbols())?;
+            bar.update(progress.bytes(), reading.events);
+        }
+        open.check_whole()?;
+        bar.finish();
+        Ok(reading)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 
-use crate::compose::block_name;
+use crate::compose::{block_name, name};
 use crate::model::{Blame, Block, Finding, Input, Report, Transaction, Violating};
 use crate::stats::thousands;
 use crate::table::{shorten, table, thread_name, wrap};
@@ -31,11 +31,12 @@ pub fn report(report: &Report, took: Duration) -> String {
         }
     }
     for note in &report.notes {
+        let note = name(note.as_bytes());
         let _ = writeln!(out, "{} {}", "note:".cyan().bold(), wrap(note.split(' '), 6, 6));
     }
     let verdicts = verdicts(report);
     let before = if verdicts.len() > 1 { "\n  " } else { " " };
-    let _ = write!(out, "{}:", report.input.path.bold());
+    let _ = write!(out, "{}:", name(report.input.path.as_bytes()).bold());
     for verdict in verdicts {
         let _ = write!(out, "{before}{verdict}");
     }
@@ -53,25 +54,46 @@ pub fn finding(finding: &Finding) -> String {
         finding.severity.yellow().bold().to_string()
     };
     let _ = writeln!(out, "{severity}: {}", finding.title.bold());
-    let mut fact = |heading: &str, text: &str| {
-        let _ = writeln!(out, "  {heading:<8}{text}");
-    };
-    if let Some(blame) = &finding.blame {
-        fact("block", &blamed(blame));
-    }
-    if !finding.cycle.is_empty() {
-        fact("cycle", &cycle(&finding.cycle));
-    }
-    if !finding.not_refuted.is_empty() {
-        fact("spared", &spared(&finding.not_refuted));
-    }
-    let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
-    fact("seen", &format!("{times}, id {}", finding.id));
-    if let Some(remark) = &finding.remark {
-        fact("note", &wrap(remark.split(' '), INDENT, INDENT));
+    for (heading, fact) in facts(finding) {
+        let _ = writeln!(out, "  {heading:<8}{fact}");
     }
     out.push('\n');
     out + &table(finding)
+}
+
+/// A finding in a few lines without colour: the title and what the table is not needed for.
+pub fn brief(finding: &Finding) -> String {
+    let mut out = finding.title.clone();
+    for (heading, fact) in facts(finding) {
+        let pieces: Vec<&str> = fact.lines().map(str::trim_start).collect();
+        let _ = write!(out, "\n{heading}: {}", pieces.join(" "));
+    }
+    out
+}
+
+/// One finding in full, without colour.
+pub fn plain(finding: &Finding) -> String {
+    anstream::adapter::strip_str(&self::finding(finding)).to_string()
+}
+
+/// What is known of a finding beside its events, each under its heading.
+fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    if let Some(blame) = &finding.blame {
+        facts.push(("block", blamed(blame)));
+    }
+    if !finding.cycle.is_empty() {
+        facts.push(("cycle", cycle(&finding.cycle)));
+    }
+    if !finding.not_refuted.is_empty() {
+        facts.push(("spared", spared(&finding.not_refuted)));
+    }
+    let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
+    facts.push(("seen", format!("{times}, id {}", finding.id)));
+    if let Some(remark) = &finding.remark {
+        facts.push(("note", wrap(remark.split(' '), INDENT, INDENT)));
+    }
+    facts
 }
 
 /// The blamed block and its place, unless the one is the other.

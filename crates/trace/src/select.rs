@@ -63,7 +63,7 @@ fn name_of(label: &[u8]) -> &[u8] {
 
 /// Whether `pattern`, where `*` is any text, matches all of `text`. The pieces between the stars
 /// are each found as early as possible, which leaves the most for those behind.
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
+pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let mut pieces = pattern.split(|&b| b == b'*');
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

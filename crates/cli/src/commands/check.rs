@@ -2,22 +2,26 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use clap::ValueHint;
 use clap::builder::TypedValueParser;
-use clap::{ValueEnum, ValueHint};
 use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::Engine;
 use paceline_analysis::witness::Witness;
-use paceline_report::{compose, text};
+use paceline_report::compose;
+use paceline_report::outcome::Outcome;
 use paceline_trace::format::Format;
 use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 
 use crate::args::{ReadArgs, one_of, show};
 use crate::checking::{Property, Question, check};
+use crate::filters::{FilterArgs, Filters};
 use crate::output::{Output, cannot_write, print};
 use crate::outputs::{OutputArgs, Outputs};
+use crate::picture;
+use crate::showing::{Done, Shown};
 use crate::status::{Status, complain, warn};
 use crate::traces::Trace;
 
@@ -29,7 +33,10 @@ Examples:
   paceline check --property all --format json *.pace > reports.jsonl
   paceline check log.rr.gz --except-file not-atomic.txt --first
   paceline check trace.std --witness serial.std
-  paceline check trace.std --html report.html --source src")]
+  paceline check trace.std --html report.html --source src
+  paceline check trace.std --perfetto picture.json.gz
+  paceline check --format sarif -o paceline.sarif *.pace
+  paceline check trace.std --suppress known.txt --baseline last-week.json")]
 pub struct Args {
     /// The traces; `-` reads standard input
     #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
@@ -67,17 +74,18 @@ pub struct Args {
     /// If the trace is serializable, write an equivalent serial trace
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     witness: Option<PathBuf>,
+    /// Also write a picture of the trace for ui.perfetto.dev
+    ///
+    /// Threads with their blocks and locks, and arrows for the conflicts of findings. One event is
+    /// one microsecond. A name that ends in `.gz` makes it smaller.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    perfetto: Option<PathBuf>,
     #[command(flatten)]
     more: OutputArgs,
     #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
     read: ReadArgs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Shown {
-    Text,
-    /// One object on one line for each trace
-    Json,
 }
 
 fn engine_parser() -> impl TypedValueParser<Value = Engine> {
@@ -85,6 +93,7 @@ fn engine_parser() -> impl TypedValueParser<Value = Engine> {
 }
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
+    let mut filters = Filters::load(&args.filter, args.max_findings)?;
     let question = Question {
         properties: args.property.clone(),
         engine: args.engine,
@@ -93,29 +102,27 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         node_counts: args.stats,
         join_yields_to_child: args.join_yields_to_child,
         filter_race_free: args.filter_race_free,
-        max_findings: args.max_findings,
+        max_findings: filters.findings_wanted(),
     };
-    if args.witness.is_some() && args.traces.len() > 1 {
-        anyhow::bail!("--witness takes one trace at a time");
-    }
-    if args.filter_race_free && args.traces.iter().any(|path| path == Path::new("-")) {
-        anyhow::bail!("--filter-race-free reads a trace twice: give it a file, not standard input");
-    }
+    refuse_impossible(args)?;
     let mut output = args.output.as_deref().map(Output::create).transpose()?;
     let mut outputs = Outputs::new(&args.more);
     let mut status = Status::Clean;
     let mut has_something = false;
-    for path in &args.traces {
-        let (text, ended) = one(path, &question, args, quiet, &mut outputs)?;
-        status = status.and(ended);
-        has_something |= !text.is_empty();
-        match &mut output {
-            Some(file) => {
-                let plain = anstream::adapter::strip_str(&text).to_string();
-                file.write_all(plain.as_bytes())?;
-            }
-            None => print(&text)?,
+    let all_at_once = args.format.is_one_document() || filters.need_all();
+    let mut done = Vec::new();
+    for (path, left) in args.traces.iter().zip((0..args.traces.len()).rev()) {
+        done.push(one(path, &question, args, quiet)?);
+        if all_at_once && left > 0 {
+            continue;
         }
+        filters.apply(&mut done)?;
+        done.iter().for_each(|d| outputs.add(&d.outcome));
+        status = done.iter().fold(status, |status, d| status.and(d.status));
+        let text = args.format.show(&mut done, quiet)?;
+        has_something |= !text.is_empty();
+        put(&text, output.as_mut())?;
+        done.clear();
     }
     // An empty result must not take the place of an earlier one.
     if let Some(output) = output.filter(|_| has_something) {
@@ -125,44 +132,51 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// Checks one trace: what to show of it, and how it ended.
-fn one(
-    path: &Path,
-    question: &Question,
-    args: &Args,
-    quiet: bool,
-    outputs: &mut Outputs<'_>,
-) -> anyhow::Result<(String, Status)> {
+fn refuse_impossible(args: &Args) -> anyhow::Result<()> {
+    let single = [("--witness", &args.witness), ("--perfetto", &args.perfetto)];
+    for (name, _) in single.iter().filter(|(_, file)| file.is_some()) {
+        if args.traces.len() > 1 {
+            anyhow::bail!("{name} takes one trace at a time");
+        }
+    }
+    if args.filter_race_free && args.traces.iter().any(|path| path == Path::new("-")) {
+        anyhow::bail!("--filter-race-free reads a trace twice: give it a file, not standard input");
+    }
+    Ok(())
+}
+
+fn put(text: &str, output: Option<&mut Output>) -> anyhow::Result<()> {
+    match output {
+        Some(file) => {
+            let plain = anstream::adapter::strip_str(text).to_string();
+            Ok(file.write_all(plain.as_bytes())?)
+        }
+        None => print(text),
+    }
+}
+
+/// Checks one trace.
+fn one(path: &Path, question: &Question, args: &Args, quiet: bool) -> anyhow::Result<Done> {
     let started = Instant::now();
     let mut trace = Trace::new(path, &args.read, quiet)?;
-    let mut checked = match check(&mut trace, question) {
+    let checked = match check(&mut trace, question) {
         Ok(checked) => checked,
-        Err(error) => {
-            outputs.failure(&trace.name(), &error);
-            return Ok((failed(&trace.name(), path, error, args.format)?, Status::Error));
-        }
+        Err(error) => return Ok(failed(&trace.name(), path, error)),
     };
     if let Some(witness) = &args.witness {
         write_witness(&trace, witness)?;
     }
-    outputs.report(&checked.report);
-    if quiet && args.format == Shown::Text {
-        checked.report.notes.clear();
+    if let Some(picture) = &args.perfetto {
+        picture::draw(&trace, &checked.report.findings, picture)?;
     }
-    let text = match args.format {
-        Shown::Text => text::report(&checked.report, started.elapsed()),
-        Shown::Json => serde_json::to_string(&checked.report)? + "\n",
-    };
-    Ok((text, checked.status))
+    let outcome = Outcome::Report(checked.report);
+    Ok(Done { outcome, status: checked.status, took: started.elapsed() })
 }
 
-fn failed(name: &str, path: &Path, error: Error, format: Shown) -> anyhow::Result<String> {
-    let failure = compose::failure(name.to_owned(), &error);
+fn failed(name: &str, path: &Path, error: Error) -> Done {
+    let outcome = Outcome::Failure(compose::failure(name.to_owned(), &error));
     complain(&anyhow::Error::new(error).context(show(path)));
-    Ok(match format {
-        Shown::Text => String::new(),
-        Shown::Json => serde_json::to_string(&failure)? + "\n",
-    })
+    Done { outcome, status: Status::Error, took: Duration::ZERO }
 }
 
 fn write_witness(trace: &Trace, path: &Path) -> anyhow::Result<()> {

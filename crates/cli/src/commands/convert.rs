@@ -7,12 +7,10 @@ use anyhow::{Context as _, anyhow};
 use clap::ValueHint;
 use paceline_trace::format::{Format, Writer};
 use paceline_trace::pipeline::Reading;
-use paceline_trace::validate::Validator;
-use paceline_trace::{Batch, Blocks, Error, Site, SiteKind, Source as _};
+use paceline_trace::{Blocks, Error, Site, SiteKind, Source as _};
 
 use crate::args::{ReadArgs, format_parser, show};
 use crate::output::{Output, cannot_write};
-use crate::progress::Bar;
 use crate::status::{Status, note};
 use crate::traces::{Open, Trace, is_incomplete, notes};
 
@@ -86,7 +84,6 @@ impl From<io::Error> for Fault {
     }
 }
 
-#[derive(Default)]
 struct Copied {
     reading: Reading,
     has_sites: bool,
@@ -108,31 +105,11 @@ fn is_entry(site: Site) -> bool {
 }
 
 fn copy(trace: &Trace, open: &mut Open, mut writer: Box<dyn Writer + '_>) -> Result<Copied, Fault> {
-    let mut validator = Validator::default();
-    let mut batch = Batch::default();
-    let mut copied = Copied::default();
-    let (size, progress) = open.progress();
-    let bar = Bar::new("converting", size, trace.is_quiet());
-    loop {
-        let outcome = open.read(&mut batch);
-        let at_end = outcome.is_ok() && batch.events.is_empty();
-        batch.first = copied.reading.events + 1;
-        if trace.is_lenient() {
-            validator.skip_malformed(&mut batch, |event| copied.reading.skip(event));
-        } else if let Err(malformed) = validator.check(&mut batch) {
-            return Err(malformed.explain(open.symbols()).into());
-        }
-        outcome?;
-        if at_end {
-            break;
-        }
-        copied.reading.events += batch.events.len() as u64;
-        copied.has_sites |= batch.events.iter().any(|e| is_entry(e.site));
-        writer.write(&batch, open.symbols())?;
-        bar.update(progress.bytes(), copied.reading.events);
-    }
-    open.check_whole()?;
+    let mut has_sites = false;
+    let reading = trace.read_named("converting", open, |batch, symbols| {
+        has_sites |= batch.events.iter().any(|e| is_entry(e.site));
+        writer.write(batch, symbols).map_err(Fault::Writing)
+    })?;
     writer.finish(open.symbols())?;
-    bar.finish();
-    Ok(copied)
+    Ok(Copied { reading, has_sites })
 }

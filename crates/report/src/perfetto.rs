@@ -1,0 +1,401 @@
+//! A trace as a picture: JSON trace events, which ui.perfetto.dev and chrome://tracing open.
+//!
+//! - Time is the number of the event, one microsecond each: a trace has no other clock.
+//! - Each thread has a track with its blocks as slices, and below it one with the locks that it
+//!   holds. Locks need not nest: when one is given up before those taken after it, their slices
+//!   are cut in two at that point.
+//! - The events of findings are slices of their own, with what is known of them; arrows join
+//!   those that are in conflict. Other accesses are left out: they are most of the trace and
+//!   would hide the rest. Forks, joins, yields and the like are instants.
+//!
+//! Written as the trace is read: nothing is kept but what is open.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use paceline_trace::format::std::show_op;
+use paceline_trace::{Batch, Event, EventNo, LockId, Op, Symbols, ThreadId};
+use serde::Serialize;
+
+use crate::compose;
+use crate::model::{self, Finding};
+
+/// The one process.
+const PID: u32 = 1;
+/// An event ends a little before the next one begins, and what it closes ends after it.
+const EVENT_LENGTH: f64 = 0.9;
+const AFTER: f64 = 0.95;
+
+/// Writes the picture of one trace.
+pub struct Writer<W: Write> {
+    out: W,
+    marks: BTreeMap<EventNo, Mark>,
+    threads: Vec<Option<Thread>>,
+    last: EventNo,
+}
+
+/// What is told about an event of a finding.
+#[derive(Default)]
+struct Mark {
+    /// Titles and ids.
+    findings: Vec<String>,
+    /// The arrows that start here, and those that end here.
+    starts: Vec<u64>,
+    ends: Vec<u64>,
+}
+
+/// What is open in a thread.
+#[derive(Default)]
+struct Thread {
+    blocks: usize,
+    held: Vec<(LockId, String)>,
+}
+
+/// A trace event of the format.
+#[derive(Serialize)]
+struct Shown<'a> {
+    ph: &'static str,
+    pid: u32,
+    tid: u64,
+    ts: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bp: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<Args<'a>>,
+}
+
+#[derive(Default, Serialize)]
+struct Args<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sort_index: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<EventNo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    site: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    findings: &'a [String],
+}
+
+fn shown<'a>(ph: &'static str, tid: u64, ts: f64, name: Option<&'a str>) -> Shown<'a> {
+    let pid = PID;
+    Shown { ph, pid, tid, ts, name, cat: None, dur: None, id: None, bp: None, s: None, args: None }
+}
+
+/// The track for the blocks of a thread; that of its locks comes next.
+fn blocks_of(thread: ThreadId) -> u64 {
+    2 * u64::from(thread.0) + 1
+}
+
+fn locks_of(thread: ThreadId) -> u64 {
+    blocks_of(thread) + 1
+}
+
+/// The conflicts of a finding: those of its cycle, or else from each event to the next.
+fn conflicts(finding: &Finding) -> Vec<(&model::Event, &model::Event)> {
+    if finding.cycle.is_empty() {
+        return finding.threads.windows(2).map(|pair| (&pair[0], &pair[1])).collect();
+    }
+    finding.cycle.iter().map(|t| (&t.edge.from, &t.edge.to)).collect()
+}
+
+fn marks(findings: &[Finding]) -> BTreeMap<EventNo, Mark> {
+    let mut marks: BTreeMap<EventNo, Mark> = BTreeMap::new();
+    let mut arrow = 0;
+    for finding in findings {
+        let told = format!("{} [{}]", finding.title, finding.id);
+        for event in &finding.threads {
+            marks.entry(event.event).or_default().findings.push(told.clone());
+        }
+        for (from, to) in conflicts(finding) {
+            arrow += 1;
+            marks.entry(from.event).or_default().starts.push(arrow);
+            marks.entry(to.event).or_default().ends.push(arrow);
+        }
+    }
+    marks
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts the picture of the trace in which these were found.
+    pub fn new(mut out: W, findings: &[Finding]) -> io::Result<Writer<W>> {
+        out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
+        out.write_all(br#"{"ph":"M","pid":1,"name":"process_name","args":{"name":"program"}}"#)?;
+        Ok(Writer { out, marks: marks(findings), threads: Vec::new(), last: 0 })
+    }
+
+    /// Takes the next events; `symbols` knows their names.
+    pub fn events(&mut self, batch: &Batch, symbols: &Symbols) -> io::Result<()> {
+        for (number, event) in (batch.first..).zip(&batch.events) {
+            self.event(number, event, symbols)?;
+        }
+        Ok(())
+    }
+
+    /// Closes what is open and completes the file.
+    pub fn finish(mut self) -> io::Result<W> {
+        let end = self.last as f64 + 1.0;
+        for (thread, open) in (0..).map(ThreadId).zip(std::mem::take(&mut self.threads)) {
+            let open = open.unwrap_or_default();
+            for _ in 0..open.blocks {
+                self.put(&shown("E", blocks_of(thread), end, None))?;
+            }
+            for _ in &open.held {
+                self.put(&shown("E", locks_of(thread), end, None))?;
+            }
+        }
+        self.out.write_all(b"\n]}\n")?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn put(&mut self, event: &Shown) -> io::Result<()> {
+        self.out.write_all(b",\n")?;
+        Ok(serde_json::to_writer(&mut self.out, event)?)
+    }
+
+    fn event(&mut self, number: EventNo, event: &Event, symbols: &Symbols) -> io::Result<()> {
+        self.last = number;
+        self.meet(event.thread, symbols)?;
+        self.open(number as f64, event, symbols)?;
+        if let Some(mark) = self.marks.remove(&number) {
+            self.mark(number, event, &mark, symbols)?;
+        }
+        self.close(number as f64 + AFTER, event, symbols)
+    }
+
+    /// Names the tracks of a thread that has not been seen before.
+    fn meet(&mut self, thread: ThreadId, symbols: &Symbols) -> io::Result<()> {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, || None);
+        }
+        if self.threads[thread.index()].is_some() {
+            return Ok(());
+        }
+        self.threads[thread.index()] = Some(Thread::default());
+        let name = compose::thread(thread, symbols);
+        self.name_track(blocks_of(thread), &name)?;
+        self.name_track(locks_of(thread), &format!("{name}: locks"))
+    }
+
+    fn name_track(&mut self, track: u64, name: &str) -> io::Result<()> {
+        let named = Args { name: Some(name), ..Args::default() };
+        let args = Some(named);
+        self.put(&Shown { args, ..shown("M", track, 0.0, Some("thread_name")) })?;
+        let args = Some(Args { sort_index: Some(track), ..Args::default() });
+        self.put(&Shown { args, ..shown("M", track, 0.0, Some("thread_sort_index")) })
+    }
+
+    fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        self.threads[thread.index()].get_or_insert_default()
+    }
+
+    /// Shows what the event begins.
+    fn open(&mut self, at: f64, event: &Event, symbols: &Symbols) -> io::Result<()> {
+        let thread = event.thread;
+        match event.op {
+            Op::Begin(label) => {
+                let label = compose::label(label, event.site, symbols);
+                let site = Some(compose::site(event.site, symbols));
+                let args = Some(Args { site, ..Args::default() });
+                self.thread(thread).blocks += 1;
+                self.put(&Shown { args, ..shown("B", blocks_of(thread), at, Some(&label)) })
+            }
+            Op::Acquire(lock) => self.hold(at, thread, lock, lock_name(lock, symbols)),
+            Op::AcquireShared(lock) => {
+                self.hold(at, thread, lock, format!("{} (shared)", lock_name(lock, symbols)))
+            }
+            Op::PostWait(lock) => {
+                self.give_up(at, thread, lock)?;
+                self.hold(at, thread, lock, lock_name(lock, symbols))
+            }
+            Op::Fork(_)
+            | Op::Join(_)
+            | Op::Yield
+            | Op::Notify(_)
+            | Op::Post(_)
+            | Op::Take(_)
+            | Op::BarrierEnter(_)
+            | Op::BarrierExit(_) => self.instant(at, event, symbols),
+            Op::Read(_)
+            | Op::Write(_)
+            | Op::AtomicRead(_)
+            | Op::AtomicWrite(_)
+            | Op::AtomicUpdate(_)
+            | Op::End(_)
+            | Op::Release(_)
+            | Op::ReleaseShared(_)
+            | Op::PreWait(_) => Ok(()),
+        }
+    }
+
+    /// Shows what the event ends.
+    fn close(&mut self, at: f64, event: &Event, symbols: &Symbols) -> io::Result<()> {
+        let thread = event.thread;
+        match event.op {
+            Op::End(_) => {
+                let blocks = &mut self.thread(thread).blocks;
+                *blocks = blocks.saturating_sub(1);
+                self.put(&shown("E", blocks_of(thread), at, None))
+            }
+            Op::Release(lock) | Op::ReleaseShared(lock) => self.give_up(at, thread, lock),
+            Op::PreWait(lock) => {
+                self.give_up(at, thread, lock)?;
+                self.hold(at, thread, lock, format!("waiting: {}", lock_name(lock, symbols)))
+            }
+            Op::Begin(_)
+            | Op::Acquire(_)
+            | Op::AcquireShared(_)
+            | Op::PostWait(_)
+            | Op::Fork(_)
+            | Op::Join(_)
+            | Op::Yield
+            | Op::Notify(_)
+            | Op::Post(_)
+            | Op::Take(_)
+            | Op::BarrierEnter(_)
+            | Op::BarrierExit(_)
+            | Op::Read(_)
+            | Op::Write(_)
+            | Op::AtomicRead(_)
+            | Op::AtomicWrite(_)
+            | Op::AtomicUpdate(_) => Ok(()),
+        }
+    }
+
+    fn hold(&mut self, at: f64, thread: ThreadId, lock: LockId, name: String) -> io::Result<()> {
+        self.put(&shown("B", locks_of(thread), at, Some(&name)))?;
+        self.thread(thread).held.push((lock, name));
+        Ok(())
+    }
+
+    /// Ends the slice of a lock; those above it end too, and go on after it.
+    fn give_up(&mut self, at: f64, thread: ThreadId, lock: LockId) -> io::Result<()> {
+        let held = &mut self.thread(thread).held;
+        let Some(from) = held.iter().rposition(|(other, _)| *other == lock) else { return Ok(()) };
+        let mut ended = held.split_off(from);
+        for _ in &ended {
+            self.put(&shown("E", locks_of(thread), at, None))?;
+        }
+        ended.remove(0);
+        ended.into_iter().try_for_each(|(lock, name)| self.hold(at, thread, lock, name))
+    }
+
+    fn instant(&mut self, at: f64, event: &Event, symbols: &Symbols) -> io::Result<()> {
+        let name = operation(event, symbols);
+        let instant = shown("i", blocks_of(event.thread), at, Some(&name));
+        self.put(&Shown { s: Some("t"), ..instant })
+    }
+
+    /// Shows an event of a finding, and the arrows from it and to it.
+    fn mark(
+        &mut self,
+        number: EventNo,
+        event: &Event,
+        mark: &Mark,
+        symbols: &Symbols,
+    ) -> io::Result<()> {
+        let (track, at) = (blocks_of(event.thread), number as f64);
+        let name = operation(event, symbols);
+        let args = Args {
+            event: Some(number),
+            site: Some(compose::site(event.site, symbols)),
+            findings: &mark.findings,
+            ..Args::default()
+        };
+        let slice = shown("X", track, at, Some(&name));
+        self.put(&Shown { dur: Some(EVENT_LENGTH), args: Some(args), ..slice })?;
+        let arrow = |ph, id| Shown {
+            cat: Some("conflict"),
+            id: Some(id),
+            bp: Some("e"),
+            // Inside the slice that was just written, so that it is the one that is joined.
+            ..shown(ph, track, at + EVENT_LENGTH / 2.0, Some("conflict"))
+        };
+        mark.ends.iter().try_for_each(|&id| self.put(&arrow("f", id)))?;
+        mark.starts.iter().try_for_each(|&id| self.put(&arrow("s", id)))
+    }
+}
+
+fn operation(event: &Event, symbols: &Symbols) -> String {
+    compose::name(show_op(event, symbols).as_bytes())
+}
+
+fn lock_name(lock: LockId, symbols: &Symbols) -> String {
+    compose::name(symbols.locks.name(lock.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use paceline_trace::Trace;
+    use paceline_trace::generate::{Generator, Shape};
+    use serde_json::Value;
+
+    fn picture(trace: &Trace, findings: &[Finding]) -> String {
+        let mut writer = Writer::new(Vec::new(), findings).unwrap();
+        writer.events(&trace.batch(), &trace.symbols).unwrap();
+        String::from_utf8(writer.finish().unwrap()).unwrap()
+    }
+
+    fn events(picture: &str) -> Vec<Value> {
+        let value: Value = serde_json::from_str(picture).unwrap();
+        value["traceEvents"].as_array().unwrap().clone()
+    }
+
+    #[test]
+    fn blocks_locks_and_conflicts_are_shown() {
+        let trace = samples::trace(samples::LINE);
+        let report = samples::report(&trace);
+        insta::assert_snapshot!(picture(&trace, &report.findings));
+    }
+
+    #[test]
+    fn locks_that_do_not_nest_are_cut() {
+        let trace = Trace::parse("1:acq(a) 1:acq(b) 1:rel(a) 1:r(x) 1:rel(b)").unwrap();
+        let steps: Vec<String> = events(&picture(&trace, &[]))
+            .iter()
+            .filter(|e| e["ph"] != "M")
+            .map(|e| format!("{} {} {}", e["ph"], e["name"], e["ts"]).replace('"', ""))
+            .collect();
+        let expected =
+            ["B a 1.0", "B b 2.0", "E null 3.95", "E null 3.95", "B b 3.95", "E null 5.95"];
+        assert_eq!(steps, expected);
+    }
+
+    /// What a viewer needs: on each track slices nest, time does not go back, all are closed.
+    #[test]
+    fn slices_nest_on_every_track() {
+        let shape =
+            Shape { events: 3_000, threads: 5, nesting: 3, waits: true, ..Shape::default() };
+        let mut generator =
+            Generator::new(Shape { barriers: true, shared_locks: true, ..shape }).unwrap();
+        let trace = Trace::collect(&mut generator).unwrap();
+        let mut open: BTreeMap<u64, (i64, f64)> = BTreeMap::new();
+        for event in events(&picture(&trace, &[])).iter().filter(|e| e["ph"] != "M") {
+            let (depth, last) = open.entry(event["tid"].as_u64().unwrap()).or_default();
+            *depth += i64::from(event["ph"] == "B") - i64::from(event["ph"] == "E");
+            let at = event["ts"].as_f64().unwrap();
+            assert!(*depth >= 0 && at >= *last, "{event}");
+            *last = at;
+        }
+        assert!(open.len() > 5 && open.values().all(|&(depth, _)| depth == 0));
+    }
+
+    #[test]
+    fn an_empty_trace_is_a_picture_too() {
+        assert_eq!(events(&picture(&Trace::default(), &[])).len(), 1);
+    }
+}

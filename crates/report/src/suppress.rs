@@ -1,0 +1,211 @@
+//! Suppressions: findings that are known and not to be reported.
+//!
+//! A file of suppressions has one entry a line, `type:pattern`; blank lines and lines that start
+//! with `#` mean nothing.
+//! - The type is `violation` or `warning`, for every finding of that severity, or the name of a
+//!   rule: `atomicity`, `race`, `lockset` and so on.
+//! - The pattern is written as for ThreadSanitizer: `*` stands for any text, and so it does,
+//!   unwritten, before and after the pattern, unless `^` pins it to the beginning or `$` to the
+//!   end. Elsewhere `^` and `$` stand for themselves: `Outer$Inner.add` is a method.
+//! - It is compared with the names of a finding: the label and the site of the block to blame; if
+//!   no block is, the labels of the blocks on the cycle, and the targets and sites of the events.
+//!   For a race, these are the variable and the two places.
+
+use paceline_analysis::finding::{Rule, Severity};
+use paceline_trace::select::glob;
+
+use crate::model::{Finding, Report};
+
+/// The entries of all files.
+#[derive(Default, Debug)]
+pub struct Suppressions(Vec<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    /// The file and the line.
+    origin: String,
+    text: String,
+    kind: String,
+    pattern: String,
+    used: bool,
+}
+
+impl Suppressions {
+    /// Adds the entries of a file. An entry that can never match is an error.
+    pub fn add(&mut self, file: &str, text: &str) -> Result<(), String> {
+        for (line, number) in text.lines().map(str::trim).zip(1..) {
+            if !line.is_empty() && !line.starts_with('#') {
+                let origin = format!("{file}:{number}");
+                self.0.push(Entry::parse(line, origin)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the findings that match an entry out of a report, which says how many they were.
+    pub fn apply(&mut self, report: &mut Report) {
+        let before = report.findings.len();
+        report.findings.retain(|finding| !self.matches(finding));
+        match before - report.findings.len() {
+            0 => {}
+            1 => report.notes.push("1 finding is suppressed".to_owned()),
+            n => report.notes.push(format!("{n} findings are suppressed")),
+        }
+    }
+
+    /// Every entry that matches counts as used, not only the first.
+    fn matches(&mut self, finding: &Finding) -> bool {
+        let mut any = false;
+        for entry in &mut self.0 {
+            if entry.matches(finding) {
+                entry.used = true;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The entries that have matched nothing so far, each with its place.
+    pub fn unused(&self) -> Vec<String> {
+        let unused = self.0.iter().filter(|entry| !entry.used);
+        unused
+            .map(|entry| format!("{}: `{}` suppresses nothing", entry.origin, entry.text))
+            .collect()
+    }
+}
+
+impl Entry {
+    fn parse(line: &str, origin: String) -> Result<Entry, String> {
+        let wrong = |what: &str| Err(format!("{origin}: `{line}`: {what}"));
+        let Some((kind, pattern)) = line.split_once(':') else {
+            return wrong("an entry is written `type:pattern`");
+        };
+        if !kinds().any(|known| known == kind) {
+            let known: Vec<&str> = kinds().collect();
+            return wrong(&format!("known types are {}", known.join(", ")));
+        }
+        if pattern.is_empty() {
+            return wrong("the pattern is missing; `*` matches everything");
+        }
+        let (kind, pattern) = (kind.to_owned(), as_glob(pattern));
+        Ok(Entry { text: line.to_owned(), origin, kind, pattern, used: false })
+    }
+
+    fn matches(&self, finding: &Finding) -> bool {
+        (self.kind == finding.severity || self.kind == finding.rule)
+            && names(finding).any(|name| glob(self.pattern.as_bytes(), name.as_bytes()))
+    }
+}
+
+fn kinds() -> impl Iterator<Item = &'static str> {
+    let severities = [Severity::Violation, Severity::Warning].into_iter().map(Severity::name);
+    severities.chain(Rule::ALL.iter().map(|rule| rule.name()))
+}
+
+/// A pattern that must match all of a name.
+fn as_glob(pattern: &str) -> String {
+    let (before, pattern) = match pattern.strip_prefix('^') {
+        Some(rest) => ("", rest),
+        None => ("*", pattern),
+    };
+    let (pattern, after) = match pattern.strip_suffix('$') {
+        Some(rest) => (rest, ""),
+        None => (pattern, "*"),
+    };
+    format!("{before}{pattern}{after}")
+}
+
+/// What patterns are compared with; what characterizes the finding best comes first.
+fn names(finding: &Finding) -> impl Iterator<Item = &str> {
+    let blame = finding.blame.iter().flat_map(|b| [b.label.as_str(), b.site.as_str()]);
+    let labels = finding.cycle.iter().filter_map(|t| t.label.as_deref());
+    let last_first = || finding.threads.iter().rev();
+    let targets = last_first().filter_map(|e| e.target.as_deref());
+    let sites = last_first().map(|e| e.site.as_str());
+    let others = labels.chain(targets).chain(sites).filter(|_| finding.blame.is_none());
+    blame.chain(others)
+}
+
+/// A file of suppressions for all of these findings.
+pub fn write<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
+    let mut file = "# Known findings. An entry is written `type:pattern`.\n".to_owned();
+    let mut written = std::collections::HashSet::new();
+    for finding in findings {
+        let Some(name) = names(finding).next() else { continue };
+        let entry = format!("{}:^{name}$\n", finding.rule);
+        if written.insert(entry.clone()) {
+            file += &format!("\n# {} [{}]\n{entry}", finding.title, finding.id);
+        }
+    }
+    file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    fn left(entries: &str) -> Vec<String> {
+        let mut suppressions = Suppressions::default();
+        suppressions.add("s.txt", entries).unwrap();
+        let mut report = samples::report(&samples::trace(samples::LINE));
+        suppressions.apply(&mut report);
+        report.findings.into_iter().map(|f| f.rule).collect()
+    }
+
+    #[test]
+    fn entries_match_by_type_and_pattern() {
+        let both = ["atomicity", "race"];
+        for (entry, expected) in [
+            ("violation:Set.add", &both[1..]),
+            ("violation:et.ad", &both[1..]),
+            ("violation:^et.ad", &both),
+            ("violation:Set.a$", &both),
+            ("violation:^S*d$", &both[1..]),
+            ("atomicity:Set.java:10", &both[1..]),
+            ("race:Set.add", &both),
+            ("race:^last$", &both[..1]),
+            ("race:Set.java:21", &both[..1]),
+            ("warning:*", &both),
+            ("violation:*", &[]),
+            ("# violation:*", &both),
+        ] {
+            assert_eq!(left(entry), expected, "{entry}");
+        }
+    }
+
+    #[test]
+    fn anchors_inside_a_pattern_stand_for_themselves() {
+        assert_eq!(as_glob("^Outer$Inner.add$"), "Outer$Inner.add");
+        assert_eq!(as_glob("a^b"), "*a^b*");
+    }
+
+    #[test]
+    fn what_is_suppressed_is_counted_and_what_suppresses_nothing_is_told() {
+        let mut suppressions = Suppressions::default();
+        suppressions.add("a.txt", "violation:^Set.add\n\nrace:nothing").unwrap();
+        suppressions.add("b.txt", "atomicity:add").unwrap();
+        let mut report = samples::report(&samples::trace(samples::LINE));
+        suppressions.apply(&mut report);
+        assert_eq!(report.notes.last().unwrap(), "1 finding is suppressed");
+        assert_eq!(suppressions.unused(), ["a.txt:3: `race:nothing` suppresses nothing"]);
+    }
+
+    #[test]
+    fn wrong_entries_are_told() {
+        let why = |line| Suppressions::default().add("s", line).unwrap_err();
+        assert_eq!(why("Set.add"), "s:1: `Set.add`: an entry is written `type:pattern`");
+        assert!(
+            why("#\nmutex:x").starts_with("s:2: `mutex:x`: known types are violation, warning")
+        );
+        assert!(why("race:").contains("the pattern is missing"));
+    }
+
+    #[test]
+    fn what_is_written_suppresses_all_that_it_was_written_for() {
+        let outcome = samples::outcome();
+        let text = write(outcome.findings().iter().chain(outcome.findings()));
+        insta::assert_snapshot!(text);
+        assert_eq!(left(&text), [""; 0]);
+    }
+}
