@@ -54,6 +54,13 @@ impl Key {
         }
     }
 
+    /// The key of a name of one to seven bytes that eight bytes of text start with.
+    #[inline(always)]
+    pub fn leading_word(text: u64, len: usize) -> Key {
+        let low = text & (u64::MAX >> (64 - 8 * (len as u32 & 7)));
+        Key { low, high: (len as u64) << 56 }
+    }
+
     /// The top byte 0xff marks a digest: equal digests still have to compare their texts. The two
     /// halves do not wait for each other, and the last word overlaps the one before.
     #[inline(never)]
@@ -429,6 +436,8 @@ mod tests {
         let text = u128::from_le_bytes(*b"variable)|17\nabc");
         assert_eq!(Key::leading(text, 8), Key::new(b"variable"));
         assert_eq!(Key::leading(text, 15), Key::new(b"variable)|17\nab"));
+        assert_eq!(Key::leading_word(text as u64, 3), Key::new(b"var"));
+        assert_eq!(Key::leading_word(text as u64, 7), Key::new(b"variabl"));
     }
 
     #[test]

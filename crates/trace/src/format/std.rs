@@ -235,9 +235,10 @@ fn short_line(
     threads: &mut ThreadCache,
 ) -> Option<(Token, usize)> {
     let window: &[u8; 64] = text.get(at..)?.first_chunk()?;
-    let start = sixteen(window, 0);
-    let bar = first(b'|', start)?;
-    let thread_key = Key::leading(start, bar);
+    // Names of threads are even shorter: eight bytes are enough to look at.
+    let start = eight(window, 0);
+    let bar = first_of_eight(b'|', start)?;
+    let thread_key = Key::leading_word(start, bar);
     let field = sixteen(window, bar + 1);
     let end = first(b'|', field)?;
     let (kind, name_len) = short_operation(field, end)?;
@@ -293,6 +294,17 @@ fn first(byte: u8, text: u128) -> Option<usize> {
     let zeros = word.wrapping_sub(LOW) & !word & HIGH;
     let at = zeros.trailing_zeros() as usize / 8;
     (at > 0 && at < 16).then_some(at)
+}
+
+/// The same among eight bytes.
+#[inline(always)]
+fn first_of_eight(byte: u8, text: u64) -> Option<usize> {
+    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    let word = text ^ (LOW * byte as u64);
+    let zeros = word.wrapping_sub(LOW) & !word & HIGH;
+    let at = zeros.trailing_zeros() as usize / 8;
+    (at > 0 && at < 8).then_some(at)
 }
 
 /// The operation that fills `end` bytes, and the length of its name.
