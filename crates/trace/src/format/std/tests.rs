@@ -1,6 +1,11 @@
 //! What STD accepts and what it does not.
 
+use std::io;
+
+use super::write::write_name;
 use super::*;
+use crate::format::Writer;
+use crate::ids::SiteKind;
 use crate::notation::Trace;
 
 fn read(text: &[u8]) -> Result<Trace, Error> {
