@@ -73,15 +73,6 @@ pub trait SlotSet: Clone + Eq + std::hash::Hash + Send + 'static {
         self.words().iter().enumerate().all(|(i, &m)| m & !theirs.get(i).copied().unwrap_or(0) == 0)
     }
 
-    /// Whether everything in this set that is also in `mask` is in `other` too.
-    #[inline(always)]
-    fn is_within_masked(&self, mask: &Self, other: &Self) -> bool {
-        let (mask, theirs) = (mask.words(), other.words());
-        let word = |words: &[u64], i: usize| words.get(i).copied().unwrap_or(0);
-        let outside = self.words().iter().enumerate();
-        outside.fold(0, |sum, (i, &m)| sum | m & word(mask, i) & !word(theirs, i)) == 0
-    }
-
     /// Whether nothing is in both sets.
     #[inline(always)]
     fn is_disjoint(&self, other: &Self) -> bool {
@@ -215,7 +206,6 @@ mod tests {
         rest.take_out(&S::from_words(&[u64::MAX]));
         assert!(!rest.contains(63) && rest.contains(64));
         assert!(rest.is_disjoint(&S::from_words(&[u64::MAX])) && !rest.is_disjoint(&set));
-        assert!(set.is_within_masked(&rest, &rest) && !set.is_within_masked(&set, &rest));
         assert!(S::from_words(set.words()) == set);
 
         slots.iter().for_each(|&s| set.remove(s));
