@@ -1,5 +1,6 @@
-//! Reading on one core, analysing on another. Batches go round between the two, so that nothing
-//! is allocated once they have reached their size. Events are checked and numbered on the way.
+//! Reading, checking and analysing, each on a thread of its own, so that two cores are busy
+//! whichever of the three takes longest. Batches go round, so that nothing is allocated once they
+//! have reached their size.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -9,47 +10,7 @@ use crate::source::{Batch, Source};
 use crate::validate::{Malformed, Validator};
 
 /// How many batches are under way at once.
-const IN_FLIGHT: usize = 4;
-
-/// Reads `source` to its end on a thread of its own, and gives every batch to `each` on this one
-/// until it breaks. Events before an error are given to `each` first.
-pub fn for_each_batch<S: Source>(
-    source: &mut S,
-    mut each: impl FnMut(&mut Batch) -> ControlFlow<()>,
-) -> Result<(), Error> {
-    std::thread::scope(|scope| {
-        let (full_sender, full) = sync_channel(IN_FLIGHT);
-        let (empty, empty_receiver) = sync_channel(IN_FLIGHT);
-        for _ in 0..IN_FLIGHT {
-            // The channel has room for all of them, and its other end is alive.
-            let _ = empty.send(Batch::default());
-        }
-        scope.spawn(move || produce(source, &empty_receiver, &full_sender));
-        for (mut batch, outcome) in full {
-            if each(&mut batch).is_break() {
-                return Ok(());
-            }
-            outcome?;
-            // The reader is gone when it has reached the end: then nobody needs the batch.
-            let _ = empty.send(batch);
-        }
-        Ok(())
-    })
-}
-
-fn produce<S: Source>(
-    source: &mut S,
-    empty: &Receiver<Batch>,
-    full: &SyncSender<(Batch, Result<(), Error>)>,
-) {
-    while let Ok(mut batch) = empty.recv() {
-        let outcome = source.read(&mut batch);
-        let last = outcome.is_err() || batch.events.is_empty();
-        if full.send((batch, outcome)).is_err() || last {
-            return;
-        }
-    }
-}
+const IN_FLIGHT: usize = 6;
 
 /// What has been read.
 #[derive(Default)]
@@ -69,37 +30,109 @@ pub struct Reading {
 /// How many malformed events are kept as examples.
 const EXAMPLES: usize = 5;
 
+/// A batch on its way from the reader.
+struct Read {
+    batch: Batch,
+    outcome: Result<(), Error>,
+}
+
+/// A batch on its way from the checker, with what is new since the one before. What comes after
+/// the last batch that was wanted must not count, although it may have been read.
+struct Checked {
+    batch: Batch,
+    transactions: u64,
+    skipped: Vec<Malformed>,
+    outcome: Result<(), Stop>,
+}
+
+/// Why nothing comes after a batch.
+enum Stop {
+    Malformed(Malformed),
+    Error(Error),
+}
+
 /// Reads a trace to its end and gives its events, numbered and checked, to `each`. A malformed
 /// event is an error, or is skipped and counted when `lenient`; what was read before an error is
-/// told as well.
+/// given to `each` first, and is told as well.
 pub fn read_checked<S: Source>(
     source: &mut S,
     lenient: bool,
     mut each: impl FnMut(&Batch) -> ControlFlow<()>,
 ) -> (Reading, Result<(), Error>) {
-    let mut validator = Validator::default();
     let mut reading = Reading::default();
-    let mut malformed = None;
-    let outcome = for_each_batch(source, |batch| {
-        batch.first = reading.events + 1;
-        if lenient {
-            validator.skip_malformed(batch, |event| reading.skip(event));
-        } else {
-            malformed = validator.check(batch).err();
+    let outcome = std::thread::scope(|scope| {
+        let (empty, empty_receiver) = sync_channel(IN_FLIGHT);
+        let (read, read_receiver) = sync_channel(IN_FLIGHT);
+        let (checked, checked_receiver) = sync_channel(IN_FLIGHT);
+        for _ in 0..IN_FLIGHT {
+            // The channel has room for all of them, and its other end is alive.
+            let _ = empty.send(Batch::default());
         }
-        reading.events += batch.events.len() as u64;
-        reading.stopped = !batch.events.is_empty() && each(batch).is_break();
-        let stop = reading.stopped || malformed.is_some();
-        if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let source = &mut *source;
+        scope.spawn(move || produce(source, &empty_receiver, &read));
+        scope.spawn(move || check(lenient, &read_receiver, &checked));
+        for Checked { batch, transactions, skipped, outcome } in checked_receiver {
+            reading.add(&batch, transactions, skipped);
+            reading.stopped = !batch.events.is_empty() && each(&batch).is_break();
+            if reading.stopped {
+                return Ok(());
+            }
+            outcome?;
+            // The reader is gone when it has reached the end: then nobody needs the batch.
+            let _ = empty.send(batch);
+        }
+        Ok(())
     });
-    reading.transactions = validator.outermost_blocks();
-    match malformed {
-        Some(malformed) => (reading, Err(malformed.explain(source.symbols()))),
-        None => (reading, outcome),
+    let outcome = outcome.map_err(|stop| match stop {
+        Stop::Malformed(malformed) => malformed.explain(source.symbols()),
+        Stop::Error(error) => error,
+    });
+    (reading, outcome)
+}
+
+/// Reads until the end, an error, or until nobody wants more.
+fn produce<S: Source>(source: &mut S, empty: &Receiver<Batch>, read: &SyncSender<Read>) {
+    while let Ok(mut batch) = empty.recv() {
+        let outcome = source.read(&mut batch);
+        let last = outcome.is_err() || batch.events.is_empty();
+        if read.send(Read { batch, outcome }).is_err() || last {
+            return;
+        }
+    }
+}
+
+/// Numbers and checks what was read.
+fn check(lenient: bool, read: &Receiver<Read>, checked: &SyncSender<Checked>) {
+    let mut validator = Validator::default();
+    let mut first = 1;
+    while let Ok(Read { mut batch, outcome }) = read.recv() {
+        let transactions = validator.outermost_blocks();
+        let mut skipped = Vec::new();
+        batch.first = first;
+        let valid = if lenient {
+            validator.skip_malformed(&mut batch, |event| skipped.push(event));
+            Ok(())
+        } else {
+            validator.check(&mut batch).map_err(Stop::Malformed)
+        };
+        first += batch.events.len() as u64;
+        let transactions = validator.outermost_blocks() - transactions;
+        // A malformed event stands before whatever stopped the reader.
+        let outcome = valid.and(outcome.map_err(Stop::Error));
+        let last = outcome.is_err();
+        if checked.send(Checked { batch, transactions, skipped, outcome }).is_err() || last {
+            return;
+        }
     }
 }
 
 impl Reading {
+    fn add(&mut self, batch: &Batch, transactions: u64, skipped: Vec<Malformed>) {
+        self.events += batch.events.len() as u64;
+        self.transactions += transactions;
+        skipped.into_iter().for_each(|event| self.skip(event));
+    }
+
     /// Counts a malformed event that was skipped.
     pub fn skip(&mut self, event: Malformed) {
         self.malformed += 1;
