@@ -1,6 +1,8 @@
 //! Names. The [`Interner`] turns a name into a dense number with one probe into one table: names
 //! of up to fifteen bytes are compared inside the table itself, without a look at the text.
 
+use std::hint::select_unpredictable;
+
 use crate::error::show_name;
 use crate::event::Kind;
 use crate::ids::{
@@ -54,13 +56,6 @@ impl Key {
         }
     }
 
-    /// The key of a name of one to seven bytes that eight bytes of text start with.
-    #[inline(always)]
-    pub fn leading_word(text: u64, len: usize) -> Key {
-        let low = text & (u64::MAX >> (64 - 8 * (len as u32 & 7)));
-        Key { low, high: (len as u64) << 56 }
-    }
-
     /// The top byte 0xff marks a digest: equal digests still have to compare their texts. The two
     /// halves do not wait for each other, and the last word overlaps the one before.
     #[inline(never)]
@@ -82,16 +77,10 @@ impl Key {
         self.high >> 56 == 0xff
     }
 
-    /// The text of a name of at most eight bytes, as a number.
+    /// Equality without a branch between the halves.
     #[inline(always)]
-    pub fn as_word(self) -> Option<u64> {
-        (self.high >> 56 <= 8).then_some(self.low)
-    }
-
-    /// A cheap hash below `n`, a power of two, for small caches.
-    #[inline(always)]
-    pub fn spread(self, n: usize) -> usize {
-        (self.low.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (n - 1)
+    fn is(self, other: Key) -> bool {
+        (self.low ^ other.low) | (self.high ^ other.high) == 0
     }
 
     /// Where in a table the search for this key starts.
@@ -179,22 +168,18 @@ impl Interner {
         self.slots[hash as usize & (self.slots.len() - 1)].id
     }
 
-    /// The number of the short name with this key and hash; none if it is new, or long.
+    /// The number of the short name with this key and hash; none if it is new, or long, or not
+    /// close to where its search starts. Two places are looked at at once: to try the second only
+    /// when the first is taken would be a misprediction for every seventh name.
     #[inline(always)]
-    pub fn find_short(&self, key: Key, hash: u64) -> Option<u32> {
+    pub fn find_near(&self, key: Key, hash: u64) -> Option<u32> {
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            let slot = &self.slots[at];
-            if slot.key == key {
-                // A digest has to be compared by its text; free slots have no name's key.
-                return (!key.is_digest() && slot.id != FREE).then_some(slot.id);
-            }
-            if slot.id == FREE {
-                return None;
-            }
-            at = (at + 1) & mask;
-        }
+        let first = &self.slots[hash as usize & mask];
+        let second = &self.slots[(hash as usize + 1) & mask];
+        let (here, there) = (first.key.is(key), second.key.is(key));
+        let id = select_unpredictable(here, first.id, second.id);
+        // A digest has to be compared by its text; free slots have no name's key.
+        ((here | there) && !key.is_digest() && id != FREE).then_some(id)
     }
 
     /// The number of the name with this key and hash.
@@ -436,8 +421,6 @@ mod tests {
         let text = u128::from_le_bytes(*b"variable)|17\nabc");
         assert_eq!(Key::leading(text, 8), Key::new(b"variable"));
         assert_eq!(Key::leading(text, 15), Key::new(b"variable)|17\nab"));
-        assert_eq!(Key::leading_word(text as u64, 3), Key::new(b"var"));
-        assert_eq!(Key::leading_word(text as u64, 7), Key::new(b"variabl"));
     }
 
     #[test]

@@ -9,8 +9,10 @@
 //! one pays nothing. Look-ups of names are done a group at a time, so that their cache misses
 //! overlap.
 
+mod short;
 mod write;
 
+use short::{ThreadCache, short_line};
 pub use write::{StdWriter, operand, show_op};
 
 use std::io::Read;
@@ -150,16 +152,21 @@ impl StdReader {
         let text = blocks.text();
         for _ in 0..GROUP {
             // The usual line goes through registers only; the other way is out of line.
-            let (event, next) = match short_line(text, *at, symbols, threads) {
-                Some((token, next)) => (resolve(text, token, symbols), next),
-                None => match long_line(text, *at, symbols, threads) {
-                    Some((token, next)) => (resolve_slowly(text, &token, symbols), next),
-                    None => return *at == text.len(),
-                },
-            };
-            let Some(event) = event else { return false };
-            events.push(event);
-            *at = next;
+            if let Some((token, next)) = short_line(text, *at, symbols, threads) {
+                let Some(id) = resolve(text, token, symbols) else { return false };
+                // Made here from its parts: put together elsewhere, it would go through memory.
+                let op = Op::new(token.kind, id);
+                events.push(Event { thread: token.thread, op, site: token.site });
+                *at = next;
+            } else {
+                let Some((token, next)) = long_line(text, *at, symbols) else {
+                    return *at == text.len();
+                };
+                let Some(id) = resolve_slowly(text, &token, symbols) else { return false };
+                let op = Op::new(token.kind, id);
+                events.push(Event { thread: token.thread, op, site: token.site });
+                *at = next;
+            }
         }
         true
     }
@@ -181,11 +188,12 @@ impl StdReader {
         let touched = tokens.iter().fold(0, |sum, token| sum ^ symbols.vars.warm(token.hash));
         std::hint::black_box(touched);
         for &token in tokens {
-            let Some(event) = resolve(text, token, symbols) else {
+            let Some(id) = resolve(text, token, symbols) else {
                 *at = token.line_start as usize;
                 return false;
             };
-            events.push(event);
+            let op = Op::new(token.kind, id);
+            events.push(Event { thread: token.thread, op, site: token.site });
         }
         good
     }
@@ -204,143 +212,6 @@ impl StdReader {
     }
 }
 
-/// The threads with short names that were met last: one comparison finds the thread of a line,
-/// and there is nothing to mispredict when threads alternate.
-struct ThreadCache([(Key, ThreadId); 64]);
-
-impl Default for ThreadCache {
-    fn default() -> Self {
-        // A digest is never looked for here.
-        ThreadCache([(Key::new(b"longer than what is kept inline"), ThreadId(0)); 64])
-    }
-}
-
-impl ThreadCache {
-    #[inline(always)]
-    fn find(&mut self, key: Key, name: &[u8], names: &mut Interner) -> Option<ThreadId> {
-        let entry = &mut self.0[key.spread(64)];
-        if entry.0 == key && !key.is_digest() {
-            return Some(entry.1);
-        }
-        let id = ThreadId(intern(names, key, key.hash(), name)?);
-        *entry = (key, id);
-        Some(id)
-    }
-}
-
-/// Takes apart the line at `at` if its names are short; returns where the next one starts. Every
-/// step looks at sixteen bytes at once, within a window that is known to be there.
-#[inline(always)]
-fn short_line(
-    text: &[u8],
-    at: usize,
-    symbols: &mut Symbols,
-    threads: &mut ThreadCache,
-) -> Option<(Token, usize)> {
-    let window: &[u8; 64] = text.get(at..)?.first_chunk()?;
-    // Names of threads are even shorter: eight bytes are enough to look at.
-    let start = eight(window, 0);
-    let bar = first_of_eight(b'|', start)?;
-    let thread_key = Key::leading_word(start, bar);
-    let field = sixteen(window, bar + 1);
-    let end = first(b'|', field)?;
-    let (kind, name_len) = short_operation(field, end)?;
-    let (operand, operand_len) = match end - name_len {
-        0 => (name_len, 0),
-        // Parentheses are not part of it.
-        1..=2 => return None,
-        rest => (name_len + 1, rest - 2),
-    };
-    if operand_len > 0 && window[bar + end] != b')' {
-        return None;
-    }
-    let place = bar + end + 2;
-    let (number, digits) = leading_number(eight(window, place))?;
-    if window[place + digits] != b'\n' {
-        return None;
-    }
-    let key = Key::leading(sixteen(window, bar + 1 + operand), operand_len);
-    let token = Token {
-        line_start: at as u32,
-        operand: (at + bar + 1 + operand) as u32,
-        operand_len: operand_len as u32,
-        thread: threads.find(thread_key, &window[..bar], &mut symbols.threads)?,
-        kind,
-        site: Site::number(number),
-        key,
-        hash: key.hash(),
-    };
-    Some((token, at + place + digits + 1))
-}
-
-#[inline(always)]
-fn sixteen(window: &[u8; 64], at: usize) -> u128 {
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&window[at..at + 16]);
-    u128::from_le_bytes(bytes)
-}
-
-#[inline(always)]
-fn eight(window: &[u8; 64], at: usize) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&window[at..at + 8]);
-    u64::from_le_bytes(bytes)
-}
-
-/// Where among sixteen bytes the given one stands first; not at the very front.
-#[inline(always)]
-fn first(byte: u8, text: u128) -> Option<usize> {
-    const LOW: u128 = u128::from_ne_bytes([0x01; 16]);
-    const HIGH: u128 = u128::from_ne_bytes([0x80; 16]);
-    // A byte of `word` is zero where the text has the byte; the lowest such byte is exact.
-    let word = text ^ (LOW * byte as u128);
-    let zeros = word.wrapping_sub(LOW) & !word & HIGH;
-    let at = zeros.trailing_zeros() as usize / 8;
-    (at > 0 && at < 16).then_some(at)
-}
-
-/// The same among eight bytes.
-#[inline(always)]
-fn first_of_eight(byte: u8, text: u64) -> Option<usize> {
-    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-    let word = text ^ (LOW * byte as u64);
-    let zeros = word.wrapping_sub(LOW) & !word & HIGH;
-    let at = zeros.trailing_zeros() as usize / 8;
-    (at > 0 && at < 8).then_some(at)
-}
-
-/// The operation that fills `end` bytes, and the length of its name.
-#[inline(always)]
-fn short_operation(field: u128, end: usize) -> Option<(Kind, usize)> {
-    const fn name(text: &str) -> u64 {
-        let mut packed = 0;
-        let mut i = text.len();
-        while i > 0 {
-            i -= 1;
-            packed = packed << 8 | text.as_bytes()[i] as u64;
-        }
-        packed
-    }
-    const BARE_BEGIN: u64 = name("begin");
-    const BARE_END: u64 = name("end");
-    const ACQUIRE: u64 = name("acq");
-    const RELEASE: u64 = name("rel");
-    if (field >> 8) as u8 == b'(' {
-        return Some((ONE_LETTER[field as u8 as usize]?, 1));
-    }
-    let len = first(b'(', field).unwrap_or(16).min(end);
-    // The length is compared as well: a name may end in zero bytes.
-    let kind = match (Key::leading(field, len).as_word()?, len) {
-        (BARE_BEGIN, 5) => Kind::Begin,
-        (BARE_END, 3) => Kind::End,
-        (ACQUIRE, 3) if len < end => Kind::Acquire,
-        (RELEASE, 3) if len < end => Kind::Release,
-        _ => return None,
-    };
-    Some((kind, len))
-}
-
 /// Takes apart any line.
 #[inline(always)]
 fn any_line(
@@ -351,7 +222,7 @@ fn any_line(
 ) -> Option<(Token, usize)> {
     match short_line(text, at, symbols, threads) {
         Some(taken) => Some(taken),
-        None => long_line(text, at, symbols, threads),
+        None => long_line(text, at, symbols),
     }
 }
 
@@ -361,11 +232,9 @@ fn long_line(
     text: &[u8],
     at: usize,
     symbols: &mut Symbols,
-    threads: &mut ThreadCache,
 ) -> Option<(Token, usize)> {
     let bar = at + memchr::memchr(b'|', text.get(at..)?)?;
-    let thread = &text[at..bar];
-    let thread = threads.find(Key::new(thread), thread, &mut symbols.threads)?;
+    let thread = ThreadId(intern_name(&mut symbols.threads, &text[at..bar])?);
     let op = bar + 1;
     let bar = op + memchr::memchr(b'|', &text[op..])?;
     let (kind, operand, operand_len) = operation(text, op, bar)?;
@@ -384,21 +253,13 @@ fn long_line(
     Some((token, next))
 }
 
-/// The kind of each operation with a name of one letter.
-const ONE_LETTER: [Option<Kind>; 256] = {
-    let mut kinds = [None; 256];
-    kinds[b'r' as usize] = Some(Kind::Read);
-    kinds[b'w' as usize] = Some(Kind::Write);
-    kinds
-};
-
 /// The operation in `text[start..end]`, with the place and length of its operand. The length of
 /// an absent operand is zero; an empty operand is malformed.
 #[inline(always)]
 fn operation(text: &[u8], start: usize, end: usize) -> Option<(Kind, usize, usize)> {
     let field = &text[start..end];
     if let [name, b'(', operand @ .., b')'] = field {
-        let kind = ONE_LETTER[*name as usize]?;
+        let kind = Kind::from_name(std::slice::from_ref(name))?;
         return (!operand.is_empty()).then_some((kind, start + 2, operand.len()));
     }
     match memchr::memchr(b'(', field) {
@@ -414,25 +275,6 @@ fn operation(text: &[u8], start: usize, end: usize) -> Option<(Kind, usize, usiz
             _ => None,
         },
     }
-}
-
-/// The decimal number that eight bytes of text start with, and its length of one to seven digits.
-/// Digit by digit, every other line would be a misprediction.
-#[inline(always)]
-fn leading_number(text: u64) -> Option<(u32, usize)> {
-    let values = text ^ u64::from_ne_bytes([b'0'; 8]);
-    let not_digits = (values.wrapping_add(u64::from_ne_bytes([0x76; 8])) | values)
-        & u64::from_ne_bytes([0x80; 8]);
-    let digits = not_digits.trailing_zeros() / 8;
-    if digits == 0 || digits == 8 {
-        return None;
-    }
-    // Zeros in front, then pairs of digits, fours, and all eight.
-    let ones = values << (64 - 8 * digits);
-    let pairs = (ones.wrapping_mul(10) + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    let all = (fours.wrapping_mul(10_000) + (fours >> 32)) & 0xffff_ffff;
-    Some((all as u32, digits as usize))
 }
 
 /// The number at `at`, which must fill the rest of the line.
@@ -469,19 +311,18 @@ fn large_number(digits: &[u8], symbols: &mut Symbols) -> Site {
 
 /// Looks up the operand of a token; `None` if it is not a name.
 #[inline(always)]
-fn resolve(text: &[u8], token: Token, symbols: &mut Symbols) -> Option<Event> {
+fn resolve(text: &[u8], token: Token, symbols: &mut Symbols) -> Option<u32> {
     let is_access = matches!(token.kind, Kind::Read | Kind::Write);
-    let known = if is_access { symbols.vars.find_short(token.key, token.hash) } else { None };
-    let id = match known {
-        Some(id) => id,
-        None => target(text, token, symbols)?,
-    };
-    Some(Event { thread: token.thread, op: Op::new(token.kind, id), site: token.site })
+    let known = if is_access { symbols.vars.find_near(token.key, token.hash) } else { None };
+    match known {
+        Some(id) => Some(id),
+        None => target(text, token, symbols),
+    }
 }
 
 /// The same, out of line.
 #[inline(never)]
-fn resolve_slowly(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<Event> {
+fn resolve_slowly(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<u32> {
     resolve(text, *token, symbols)
 }
 
@@ -509,6 +350,13 @@ fn intern(names: &mut Interner, key: Key, hash: u64, name: &[u8]) -> Option<u32>
         Some(id) => Some(id),
         None => intern_new(names, key, name),
     }
+}
+
+/// The same, from the name alone.
+#[cold]
+fn intern_name(names: &mut Interner, name: &[u8]) -> Option<u32> {
+    let key = Key::new(name);
+    intern(names, key, key.hash(), name)
 }
 
 #[cold]
