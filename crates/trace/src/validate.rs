@@ -105,9 +105,19 @@ impl Validator {
         }
     }
 
-    /// Checks one event; room for its ids must have been made.
-    #[inline]
+    /// Checks one event; room for its ids must have been made. Plain accesses, which are most
+    /// events, are always right while their thread may act.
+    #[inline(always)]
     pub fn event(&mut self, event: &Event) -> Result<(), Rule> {
+        let flags = &mut self.flags[event.thread.index()];
+        if *flags & (JOINED | WAITING) == 0 && event.op.variable().is_some() {
+            *flags |= STARTED;
+            return Ok(());
+        }
+        self.any_event(event)
+    }
+
+    fn any_event(&mut self, event: &Event) -> Result<(), Rule> {
         let flags = self.flags[event.thread.index()];
         if flags & (JOINED | WAITING) != 0 {
             self.may_act(event, flags)?;

@@ -109,37 +109,13 @@ impl Property for Blocks {
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
         let mut step = Step { blocks: self, graph, frontier, number, event };
-        match event.op {
-            Op::Begin(label) => step.begin(label)?,
-            Op::End(_) => step.end(),
-            Op::Join(child) => {
-                let Thread { current, last, .. } = step.blocks.threads[child.index()];
-                let node = if current == Node::DEAD { last } else { current };
-                step.conflict(node);
-            }
-            Op::Fork(child) => {
-                let node = step.conflict(Node::DEAD);
-                step.blocks.threads[child.index()].last = node;
-            }
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::Acquire(_)
-            | Op::Release(_)
-            | Op::AcquireShared(_)
-            | Op::ReleaseShared(_)
-            | Op::Yield
-            | Op::PreWait(_)
-            | Op::PostWait(_)
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {
-                step.conflict(Node::DEAD);
-            }
+        // Most events are accesses; told apart here, they are not told apart again further down.
+        if let Op::Read(_) = event.op {
+            step.conflict(Node::DEAD);
+        } else if let Op::Write(_) = event.op {
+            step.conflict(Node::DEAD);
+        } else {
+            step.other()?;
         }
         Ok(())
     }
@@ -174,6 +150,43 @@ struct Step<'a, S> {
 }
 
 impl<S: SlotSet> Step<'_, S> {
+    #[inline(never)]
+    fn other(&mut self) -> Result<(), Full> {
+        match self.event.op {
+            Op::Begin(label) => self.begin(label)?,
+            Op::End(_) => self.end(),
+            Op::Join(child) => {
+                let Thread { current, last, .. } = self.blocks.threads[child.index()];
+                let node = if current == Node::DEAD { last } else { current };
+                self.conflict(node);
+            }
+            Op::Fork(child) => {
+                let node = self.conflict(Node::DEAD);
+                self.blocks.threads[child.index()].last = node;
+            }
+            Op::Read(_)
+            | Op::Write(_)
+            | Op::Acquire(_)
+            | Op::Release(_)
+            | Op::AcquireShared(_)
+            | Op::ReleaseShared(_)
+            | Op::Yield
+            | Op::PreWait(_)
+            | Op::PostWait(_)
+            | Op::Notify(_)
+            | Op::AtomicRead(_)
+            | Op::AtomicWrite(_)
+            | Op::AtomicUpdate(_)
+            | Op::Post(_)
+            | Op::Take(_)
+            | Op::BarrierEnter(_)
+            | Op::BarrierExit(_) => {
+                self.conflict(Node::DEAD);
+            }
+        }
+        Ok(())
+    }
+
     fn begin(&mut self, label: LabelId) -> Result<(), Full> {
         let thread = &mut self.blocks.threads[self.event.thread.index()];
         if thread.depth == 0 {

@@ -12,7 +12,7 @@
 mod short;
 mod write;
 
-use short::{ThreadCache, short_line};
+use short::{ThreadCache, known_access, short_line};
 pub use write::{StdWriter, operand, show_op};
 
 use std::io::Read;
@@ -152,21 +152,17 @@ impl StdReader {
         let text = blocks.text();
         for _ in 0..GROUP {
             // The usual line goes through registers only; the other way is out of line.
-            if let Some((token, next)) = short_line(text, *at, symbols, threads) {
-                let Some(id) = resolve(text, token, symbols) else { return false };
-                // Made here from its parts: put together elsewhere, it would go through memory.
-                let op = Op::new(token.kind, id);
-                events.push(Event { thread: token.thread, op, site: token.site });
+            if let Some((event, next)) = known_access(text, *at, symbols, threads) {
+                events.push(event);
                 *at = next;
-            } else {
-                let Some((token, next)) = long_line(text, *at, symbols) else {
-                    return *at == text.len();
-                };
-                let Some(id) = resolve_slowly(text, &token, symbols) else { return false };
-                let op = Op::new(token.kind, id);
-                events.push(Event { thread: token.thread, op, site: token.site });
-                *at = next;
+                continue;
             }
+            let Some((token, next)) = any_line(text, *at, symbols, threads) else {
+                return *at == text.len();
+            };
+            let Some(event) = resolve(text, token, symbols) else { return false };
+            events.push(event);
+            *at = next;
         }
         true
     }
@@ -188,12 +184,11 @@ impl StdReader {
         let touched = tokens.iter().fold(0, |sum, token| sum ^ symbols.vars.warm(token.hash));
         std::hint::black_box(touched);
         for &token in tokens {
-            let Some(id) = resolve(text, token, symbols) else {
+            let Some(event) = resolve(text, token, symbols) else {
                 *at = token.line_start as usize;
                 return false;
             };
-            let op = Op::new(token.kind, id);
-            events.push(Event { thread: token.thread, op, site: token.site });
+            events.push(event);
         }
         good
     }
@@ -228,11 +223,7 @@ fn any_line(
 
 /// Takes apart a line without any assumption about it.
 #[inline(never)]
-fn long_line(
-    text: &[u8],
-    at: usize,
-    symbols: &mut Symbols,
-) -> Option<(Token, usize)> {
+fn long_line(text: &[u8], at: usize, symbols: &mut Symbols) -> Option<(Token, usize)> {
     let bar = at + memchr::memchr(b'|', text.get(at..)?)?;
     let thread = ThreadId(intern_name(&mut symbols.threads, &text[at..bar])?);
     let op = bar + 1;
@@ -311,19 +302,14 @@ fn large_number(digits: &[u8], symbols: &mut Symbols) -> Site {
 
 /// Looks up the operand of a token; `None` if it is not a name.
 #[inline(always)]
-fn resolve(text: &[u8], token: Token, symbols: &mut Symbols) -> Option<u32> {
+fn resolve(text: &[u8], token: Token, symbols: &mut Symbols) -> Option<Event> {
     let is_access = matches!(token.kind, Kind::Read | Kind::Write);
     let known = if is_access { symbols.vars.find_near(token.key, token.hash) } else { None };
-    match known {
-        Some(id) => Some(id),
-        None => target(text, token, symbols),
-    }
-}
-
-/// The same, out of line.
-#[inline(never)]
-fn resolve_slowly(text: &[u8], token: &Token, symbols: &mut Symbols) -> Option<u32> {
-    resolve(text, *token, symbols)
+    let id = match known {
+        Some(id) => id,
+        None => target(text, token, symbols)?,
+    };
+    Some(Event { thread: token.thread, op: Op::new(token.kind, id), site: token.site })
 }
 
 /// The number of any operand.

@@ -6,12 +6,43 @@ use std::hint::select_unpredictable;
 use wide::u8x16;
 
 use super::{Token, intern_name};
-use crate::event::Kind;
+use crate::event::{Event, Kind, Op};
 use crate::ids::{Site, ThreadId};
 use crate::symbols::{Interner, Key, Symbols};
 
 /// As much text as is looked at: nothing that starts within the first half goes beyond it.
 type Window = [u8; 64];
+
+/// The line at `at` if it is what most lines are: a plain access, by a thread and to a variable
+/// that are known. Nothing is left to be done for it.
+#[inline(always)]
+pub fn known_access(
+    text: &[u8],
+    at: usize,
+    symbols: &Symbols,
+    threads: &ThreadCache,
+) -> Option<(Event, usize)> {
+    let window: &Window = text.get(at..)?.first_chunk()?;
+    let bars = positions(window, b'|');
+    let thread_len = bars.trailing_zeros() as usize;
+    let op = thread_len + 1;
+    let op_end = (bars & bars.wrapping_sub(1)).trailing_zeros() as usize;
+    let kind = access(eight(window, op))?;
+    // Letter and parentheses are not part of it.
+    let operand_len = op_end.wrapping_sub(op + 3);
+    if operand_len.wrapping_sub(1) >= LONGEST || window[(op_end - 1) & 63] != b')' {
+        return None;
+    }
+    let (number, digits) = leading_number(eight(window, op_end + 1))?;
+    let line_end = op_end + 1 + digits;
+    if window[line_end & 63] != b'\n' {
+        return None;
+    }
+    let key = Key::leading(u128::from_le_bytes(sixteen(window, op + 2)), operand_len);
+    let id = symbols.vars.find_near(key, key.hash())?;
+    let thread = threads.known(window, thread_len)?;
+    Some((Event { thread, op: Op::new(kind, id), site: Site::number(number) }, at + line_end + 1))
+}
 
 /// Takes apart the line at `at` if it is short; returns where the next one starts.
 #[inline(always)]
@@ -22,16 +53,14 @@ pub fn short_line(
     threads: &mut ThreadCache,
 ) -> Option<(Token, usize)> {
     let window: &Window = text.get(at..)?.first_chunk()?;
-    let halves = [u8x16::new(sixteen(window, 0)), u8x16::new(sixteen(window, 16))];
-    let bars = positions(halves, b'|');
-    let line_end = positions(halves, b'\n').trailing_zeros() as usize;
+    let bars = positions(window, b'|');
     let thread_len = bars.trailing_zeros() as usize;
     let op = thread_len + 1;
     let op_end = (bars & bars.wrapping_sub(1)).trailing_zeros() as usize;
     let number_at = op_end + 1;
-    // Without a second bar, or with the line's end before it, the number has no digit.
     let (number, digits) = leading_number(eight(window, number_at))?;
-    if thread_len.wrapping_sub(1) > 6 || number_at + digits != line_end {
+    let line_end = number_at + digits;
+    if op_end == 32 || thread_len.wrapping_sub(1) > 6 || window[line_end & 63] != b'\n' {
         return None;
     }
     let (kind, name_len) = short_operation(window, op, op_end - op)?;
@@ -66,21 +95,36 @@ const CACHED: usize = 1024;
 
 impl Default for ThreadCache {
     fn default() -> Self {
-        // No name is empty.
+        // Nobody looks for an empty name.
         ThreadCache(Box::new([(0, ThreadId(0)); CACHED]))
     }
 }
 
 impl ThreadCache {
+    /// The name of up to seven bytes that the window starts with, and its place.
+    #[inline(always)]
+    fn place(window: &Window, len: usize) -> (u64, usize) {
+        let name = eight(window, 0) & ((1 << (8 * (len & 7))) - 1) | (len as u64) << 56;
+        (name, (name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % CACHED)
+    }
+
+    /// The thread whose name the window starts with, if it is here.
+    #[inline(always)]
+    fn known(&self, window: &Window, len: usize) -> Option<ThreadId> {
+        let (name, place) = Self::place(window, len);
+        (len.wrapping_sub(1) < 7 && self.0[place].0 == name).then_some(self.0[place].1)
+    }
+
     /// The thread whose name the window starts with.
     #[inline(always)]
     fn find(&mut self, window: &Window, len: usize, names: &mut Interner) -> Option<ThreadId> {
-        let name = eight(window, 0) & (u64::MAX >> (64 - 8 * (len & 7))) | (len as u64) << 56;
-        let entry = &mut self.0[(name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % CACHED];
-        if entry.0 != name {
-            *entry = (name, ThreadId(intern_name(names, &window[..len])?));
+        if let Some(thread) = self.known(window, len) {
+            return Some(thread);
         }
-        Some(entry.1)
+        let thread = ThreadId(intern_name(names, &window[..len])?);
+        let (name, place) = Self::place(window, len);
+        self.0[place] = (name, thread);
+        Some(thread)
     }
 }
 
@@ -101,22 +145,30 @@ fn eight(window: &Window, at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// A bit for each place where the byte stands.
+/// A bit for each place among the first thirty-two where the byte stands.
 #[inline(always)]
-fn positions(halves: [u8x16; 2], byte: u8) -> u32 {
-    let [low, high] = halves.map(|half| half.simd_eq(u8x16::splat(byte)).to_bitmask());
+fn positions(window: &Window, byte: u8) -> u32 {
+    let [low, high] =
+        [0, 16].map(|at| u8x16::new(sixteen(window, at)).simd_eq(u8x16::splat(byte)).to_bitmask());
     low | high << 16
+}
+
+/// The kind of the operation if its name has one letter.
+#[inline(always)]
+fn access(text: u64) -> Option<Kind> {
+    // Reads and writes come in any order: this must not be a branch.
+    let (reads, writes) =
+        (text as u16 == u16::from_le_bytes(*b"r("), text as u16 == u16::from_le_bytes(*b"w("));
+    let kind = select_unpredictable(writes, Kind::Write, Kind::Read);
+    (reads | writes).then_some(kind)
 }
 
 /// The operation that fills `len` bytes from `at` on, and the length of its name.
 #[inline(always)]
 fn short_operation(window: &Window, at: usize, len: usize) -> Option<(Kind, usize)> {
     let start = eight(window, at);
-    if (start >> 8) as u8 == b'(' {
-        // Reads and writes come in any order: this must not be a branch.
-        let (reads, writes) = (start as u8 == b'r', start as u8 == b'w');
-        let kind = select_unpredictable(writes, Kind::Write, Kind::Read);
-        return (reads | writes).then_some((kind, 1));
+    if let Some(kind) = access(start) {
+        return Some((kind, 1));
     }
     const OPEN: u64 = (b'(' as u64) << 24;
     const ACQUIRE: u64 = name("acq") | OPEN;
