@@ -15,6 +15,10 @@
 //!   freed on the spot.
 //! - A [`Node`] is a number that grows in time. Everything older than `watermark` is dead: in the
 //!   common case a predecessor costs one comparison and no memory access.
+//! - One transaction that runs for ever would keep everything alive that comes after it. So there is
+//!   a second mark: what is older than `second` comes after the *elder*, the oldest transaction that
+//!   runs, and what is before it, and nothing else. To whoever comes after the elder anyway, it is
+//!   as good as dead.
 //! - Nodes are renumbered from time to time by [`Ancestors::compact`], so that memory does not
 //!   grow with the number of transactions.
 
@@ -94,6 +98,10 @@ pub struct Ancestors<S> {
     live: Vec<u32>,
     by_set: HashMap<S, u32>,
     watermark: Node,
+    /// What is older comes after the elder, and what is before that, at most.
+    second: Node,
+    /// The slot of the oldest transaction that ran at the last sweep.
+    elder: usize,
 }
 
 /// How many slots there are at first.
@@ -116,6 +124,8 @@ impl<S: SlotSet> Default for Ancestors<S> {
             live: Vec::new(),
             by_set: HashMap::new(),
             watermark: Node(1),
+            second: Node(1),
+            elder: 0,
         }
     }
 }
@@ -125,6 +135,24 @@ impl<S: SlotSet> Ancestors<S> {
     #[inline(always)]
     pub fn is_dead(&self, node: Node) -> bool {
         node < self.watermark
+    }
+
+    /// Whether whoever comes after `newer` comes after what is before `older` anyway.
+    #[inline(always)]
+    pub fn covers(&self, newer: Node, older: Node) -> bool {
+        self.is_dead(older) || older < self.second && self.is_after_elder(newer)
+    }
+
+    #[inline(always)]
+    fn is_after_elder(&self, node: Node) -> bool {
+        match self.links[node.0 as usize] {
+            Link::Dead => false,
+            Link::Slot(slot) => self.slots[slot as usize].before.contains(self.elder),
+            Link::Class(index) => {
+                let class = &self.classes[index as usize];
+                class.forward == index && class.set.contains(self.elder)
+            }
+        }
     }
 
     /// Makes sure that the next [`Ancestors::begin`] finds a slot.
@@ -396,6 +424,20 @@ impl<S: SlotSet> Ancestors<S> {
         });
         self.finished = S::empty();
         self.watermark = self.oldest();
+        self.find_elder();
+    }
+
+    /// Sets the second mark.
+    fn find_elder(&mut self) {
+        let mut elder = (Node(self.links.len() as u32), 0);
+        self.running.for_each(|slot| elder = elder.min((self.slots[slot].node, slot)));
+        self.elder = elder.1;
+        self.second = self.watermark;
+        if !self.running.is_empty() {
+            let mut known = self.slots[self.elder].before.clone();
+            known.insert(self.elder);
+            self.second = self.oldest_but(&known);
+        }
     }
 
     fn refresh_classes(&mut self) {
@@ -437,10 +479,18 @@ impl<S: SlotSet> Ancestors<S> {
 
     /// The oldest node that is not dead.
     fn oldest(&self) -> Node {
+        self.oldest_but(&S::empty())
+    }
+
+    /// The oldest node that does not run as one of these, and comes after others as well.
+    fn oldest_but(&self, known: &S) -> Node {
         let mut oldest = Node(self.links.len() as u32);
-        self.running.for_each(|slot| oldest = oldest.min(self.slots[slot].node));
-        let of_classes = self.live.iter().map(|&c| self.classes[c as usize].oldest);
-        of_classes.fold(oldest, Node::min)
+        let mut others = self.running.clone();
+        others.take_out(known);
+        others.for_each(|slot| oldest = oldest.min(self.slots[slot].node));
+        let classes = self.live.iter().map(|&c| &self.classes[c as usize]);
+        let others = classes.filter(|class| !class.set.is_within(known));
+        others.map(|class| class.oldest).fold(oldest, Node::min)
     }
 
     /// How many nodes have been numbered since the last [`Ancestors::compact`].
@@ -486,6 +536,7 @@ impl<S: SlotSet> Ancestors<S> {
             }
         }
         let dead_before = std::mem::replace(&mut self.watermark, Node(1));
+        self.second = Node(1);
         Renumbering { table, dead_before }
     }
 
@@ -516,6 +567,8 @@ impl<S: SlotSet> Ancestors<S> {
             live: self.live,
             by_set: self.by_set.iter().map(|(set, &class)| (wide(set), class)).collect(),
             watermark: self.watermark,
+            second: self.second,
+            elder: self.elder,
         }
     }
 }

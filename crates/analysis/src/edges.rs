@@ -18,7 +18,7 @@ pub struct Inside<'a, S> {
 impl<S: SlotSet> Visitor for Inside<'_, S> {
     #[inline(always)]
     fn after(&mut self, node: Node) {
-        if !self.graph.is_dead(node) && node != self.current {
+        if !self.graph.covers(self.current, node) && node != self.current {
             self.cycle |= self.graph.edge(node, self.current);
         }
     }
@@ -31,6 +31,11 @@ impl<S: SlotSet> Visitor for Inside<'_, S> {
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         self.graph.is_dead(node)
+    }
+
+    #[inline(always)]
+    fn covers(&self, newer: Node, older: Node) -> bool {
+        self.graph.covers(newer, older)
     }
 }
 
@@ -48,7 +53,7 @@ pub struct Single<'a, S> {
 impl<S: SlotSet> Visitor for Single<'_, S> {
     #[inline(always)]
     fn after(&mut self, node: Node) {
-        if self.graph.is_dead(node) {
+        if self.graph.covers(self.last, node) {
             return;
         }
         let before = self.graph.generators(node);
@@ -70,5 +75,10 @@ impl<S: SlotSet> Visitor for Single<'_, S> {
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         self.graph.is_dead(node)
+    }
+
+    #[inline(always)]
+    fn covers(&self, newer: Node, older: Node) -> bool {
+        self.graph.covers(newer, older)
     }
 }

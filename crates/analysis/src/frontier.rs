@@ -21,6 +21,9 @@ pub trait Visitor {
 
     /// Whether the node is known to be of no consequence any more.
     fn is_dead(&self, node: Node) -> bool;
+
+    /// Whether `older` is known to be of no consequence to whoever comes after `newer`.
+    fn covers(&self, newer: Node, older: Node) -> bool;
 }
 
 const NO_LIST: u32 = u32::MAX;
@@ -49,7 +52,7 @@ impl PerThread {
         if visitor.is_dead(node) {
             return;
         }
-        let place = self.0.iter().position(|&(t, n)| t == thread || visitor.is_dead(n));
+        let place = self.0.iter().position(|&(t, n)| t == thread || visitor.covers(node, n));
         match place {
             Some(i) => self.0[i] = (thread, node),
             None => self.0.push((thread, node)),
@@ -135,7 +138,8 @@ impl Frontier {
         if var.reader == node || visitor.is_dead(node) {
             return node;
         }
-        if var.more == NO_LIST && (var.reader_thread == thread || visitor.is_dead(var.reader)) {
+        let last = var.reader_thread == thread || visitor.covers(node, var.reader);
+        if var.more == NO_LIST && last {
             var.reader = node;
             var.reader_thread = thread;
         } else {
@@ -146,8 +150,9 @@ impl Frontier {
 
     fn one_more_reader(&mut self, thread: ThreadId, x: VarId, node: Node, visitor: &impl Visitor) {
         let var = &mut self.variables[x.index()];
-        if var.reader_thread == thread {
+        if var.reader_thread == thread || visitor.covers(node, var.reader) {
             var.reader = node;
+            var.reader_thread = thread;
             return;
         }
         if var.more == NO_LIST {

@@ -196,4 +196,8 @@ impl Visitor for Adding<'_> {
     fn is_dead(&self, node: Node) -> bool {
         self.dead.get(node.0 as usize).copied().unwrap_or(false)
     }
+
+    fn covers(&self, _newer: Node, older: Node) -> bool {
+        self.is_dead(older)
+    }
 }

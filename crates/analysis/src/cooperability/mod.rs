@@ -378,4 +378,9 @@ impl<S: SlotSet> Visitor for Split<'_, S> {
     fn is_dead(&self, node: Node) -> bool {
         self.graph.is_dead(node)
     }
+
+    #[inline(always)]
+    fn covers(&self, newer: Node, older: Node) -> bool {
+        self.graph.covers(newer, older)
+    }
 }
