@@ -15,19 +15,22 @@
 //! So, unlike in Velodrome, a blame is missing only when it cannot be given for this event: the
 //! paper looks at one cycle, which may happen not to be increasing although another one is.
 
+mod boundary;
 mod tangle;
 #[cfg(test)]
 mod tests;
 mod window;
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use hashbrown::HashMap;
-use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
+use paceline_trace::{Batch, Event, EventNo, LabelId, Site, ThreadId};
 
 use crate::channel::{Channels, Ports};
 use crate::{Analysis, Cycle};
+pub use boundary::Boundaries;
+use boundary::{Place, Transactions, Txn};
 use tangle::{Tangle, Wanted};
 use window::Window;
 
@@ -103,40 +106,6 @@ pub struct Explanation {
     pub interleaving: Vec<EventRef>,
 }
 
-/// A transaction that may turn out to be on a cycle. It is shared by all that lead through it,
-/// so that its end, which comes later, is known to all.
-struct Txn {
-    first: EventRef,
-    unary: bool,
-    end: OnceLock<EventRef>,
-    /// Set instead of `end` when the trace is over.
-    last_seen: OnceLock<EventRef>,
-}
-
-impl Txn {
-    fn unary(at: EventRef) -> Txn {
-        Txn { first: at, unary: true, end: OnceLock::from(at), last_seen: OnceLock::new() }
-    }
-
-    fn block(first: EventRef) -> Txn {
-        Txn { first, unary: false, end: OnceLock::new(), last_seen: OnceLock::new() }
-    }
-
-    fn describe(&self) -> TransactionRef {
-        let Event { thread, op, site } = self.first.event;
-        let last = self.end.get().or(self.last_seen.get()).unwrap_or(&self.first);
-        TransactionRef {
-            thread,
-            label: if let Op::Begin(label) = op { Some(label) } else { None },
-            site,
-            unary: self.unary,
-            first_event: self.first.number,
-            last_event: last.number,
-            ended: self.end.get().is_some(),
-        }
-    }
-}
-
 /// A transaction of a cycle, and the edge by which it was entered.
 struct Entered {
     txn: Arc<Txn>,
@@ -195,32 +164,12 @@ impl Story {
     }
 }
 
-#[derive(Default)]
-struct Thread {
-    /// The blocks that are open, outermost first.
-    blocks: Vec<BlockRef>,
-    /// The transaction that runs, if somebody has asked for it.
-    txn: Option<Arc<Txn>>,
-    last: Option<EventRef>,
-}
-
-impl Thread {
-    /// The transaction that `at` belongs to.
-    fn transaction(&mut self, at: EventRef) -> Arc<Txn> {
-        let Some(block) = self.blocks.first() else { return Arc::new(Txn::unary(at)) };
-        let begin = Event { thread: block.thread, op: Op::Begin(block.label), site: block.site };
-        let first = EventRef { number: block.begin_event, event: begin };
-        self.txn.get_or_insert_with(|| Arc::new(Txn::block(first))).clone()
-    }
-}
-
-/// Where an event stands in its transaction.
+/// An event, its conflicts and its transaction.
 #[derive(Clone, Copy)]
 struct Step {
     at: EventRef,
     ports: Ports,
-    /// It is the first of its transaction.
-    starts: bool,
+    place: Place,
 }
 
 /// What the pass that is under way looks for.
@@ -242,16 +191,17 @@ pub struct Explainer {
     /// The cycles that are yet to come in this pass, by event of `begin`; the next one is last.
     upcoming: Vec<usize>,
     channels: Channels,
-    threads: Vec<Thread>,
-    /// How many transactions are running blocks, and the first of those that began when there
-    /// was none.
-    running: usize,
-    busy_since: EventNo,
+    transactions: Transactions,
 }
 
 impl Explainer {
-    /// Will explain these cycles.
+    /// Will explain these cycles of blocks.
     pub fn new(cycles: &[Cycle]) -> Explainer {
+        Explainer::within(Boundaries::Blocks, cycles)
+    }
+
+    /// Will explain these cycles of such transactions.
+    pub fn within(boundaries: Boundaries, cycles: &[Cycle]) -> Explainer {
         let mut explainer = Explainer {
             cycles: cycles.to_vec(),
             stories: cycles.iter().map(|_| None).collect(),
@@ -259,9 +209,7 @@ impl Explainer {
             search: Search::Increasing(Vec::new()),
             upcoming: Vec::new(),
             channels: Channels::default(),
-            threads: Vec::new(),
-            running: 0,
-            busy_since: 0,
+            transactions: Transactions::new(boundaries),
         };
         explainer.upcoming = (0..cycles.len()).collect();
         explainer.upcoming.sort_by_key(|&i| std::cmp::Reverse((cycles[i].begin, cycles[i].event)));
@@ -274,8 +222,7 @@ impl Explainer {
             return false;
         }
         self.channels = Channels::default();
-        self.threads.clear();
-        self.running = 0;
+        self.transactions.restart();
         let missing = (0..self.cycles.len()).filter(|&i| self.stories[i].is_none());
         let wanted = missing.filter_map(|index| {
             let cycle = self.cycles[index];
@@ -297,60 +244,32 @@ impl Explainer {
     fn event(&mut self, number: EventNo, event: Event) {
         let at = EventRef { number, event };
         let ports = self.channels.ports(&event);
-        let starts = self.enter_block(at);
+        let place = self.transactions.enter(at);
         if let Search::Any(_) = self.search {
-            self.keep(Step { at, ports, starts });
+            self.keep(Step { at, ports, place });
         } else {
-            self.look(Step { at, ports, starts });
+            self.look(Step { at, ports, place });
         }
-        self.leave_block(at);
-    }
-
-    /// Returns whether a transaction starts here.
-    fn enter_block(&mut self, at: EventRef) -> bool {
-        let thread = &mut self.threads[at.event.thread.index()];
-        thread.last = Some(at);
-        let starts = thread.blocks.is_empty();
-        if let Op::Begin(label) = at.event.op {
-            let Event { thread: owner, site, .. } = at.event;
-            thread.blocks.push(BlockRef { thread: owner, label, site, begin_event: at.number });
-            if starts {
-                self.running += 1;
-                self.busy_since = if self.running == 1 { at.number } else { self.busy_since };
-            }
-        }
-        starts
-    }
-
-    fn leave_block(&mut self, at: EventRef) {
-        let Op::End(_) = at.event.op else { return };
-        let thread = &mut self.threads[at.event.thread.index()];
-        thread.blocks.pop();
-        if thread.blocks.is_empty() {
-            self.running -= 1;
-            if let Some(txn) = thread.txn.take() {
-                let _ = txn.end.set(at);
-            }
-        }
+        self.transactions.leave(at);
     }
 
     /// An event of the first pass.
     fn look(&mut self, step: Step) {
-        self.open_windows(step.at);
+        self.open_windows(step);
         let Search::Increasing(windows) = &mut self.search else { return };
-        let thread = &mut self.threads[step.at.event.thread.index()];
+        let transactions = &mut self.transactions;
         let mut closed = false;
         for window in windows.iter_mut() {
-            if window.thread != step.at.event.thread {
-                window.follow(step, thread);
+            if window.who != step.place.who {
+                window.follow(step, transactions);
                 continue;
             }
             while let Some(index) = window.due(step.at.number) {
                 closed = true;
                 self.stories[index] = window.closed_by(step).map(|found| Story {
-                    first: thread.transaction(step.at),
+                    first: transactions.of(step.place, step.at),
                     found,
-                    open: thread.blocks.clone(),
+                    open: transactions.open_blocks(step.place),
                 });
             }
             window.send_own(step);
@@ -360,17 +279,18 @@ impl Explainer {
         }
     }
 
-    fn open_windows(&mut self, at: EventRef) {
+    fn open_windows(&mut self, step: Step) {
+        let number = step.at.number;
         let Search::Increasing(windows) = &mut self.search else { return };
         while let Some(&next) = self.upcoming.last()
-            && self.cycles[next].begin == at.number
+            && self.cycles[next].begin == number
         {
             self.upcoming.pop();
-            self.since.insert(at.number, self.busy_since);
+            self.since.insert(number, self.transactions.busy_since);
             let wanted = (self.cycles[next].event, next);
             match windows.last_mut() {
-                Some(window) if window.begin == at.number => window.wanted.push_back(wanted),
-                _ => windows.push(Window::new(at, wanted)),
+                Some(window) if window.begin == number => window.wanted.push_back(wanted),
+                _ => windows.push(Window::new(step, wanted)),
             }
         }
     }
@@ -380,9 +300,9 @@ impl Explainer {
         let Search::Any(tangle) = &mut self.search else { return };
         for (index, raw) in tangle.event(step) {
             self.stories[index] = Some(Story {
-                first: self.threads[step.at.event.thread.index()].transaction(step.at),
-                found: raw.resolve(&mut self.threads),
-                open: self.threads[step.at.event.thread.index()].blocks.clone(),
+                first: self.transactions.of(step.place, step.at),
+                found: raw.resolve(&mut self.transactions),
+                open: self.transactions.open_blocks(step.place),
             });
         }
     }
@@ -393,15 +313,13 @@ impl Explainer {
             Search::Increasing(windows) => !(self.upcoming.is_empty() && windows.is_empty()),
             Search::Any(tangle) => !tangle.is_done(),
         };
-        !searching && self.threads.iter().all(|t| t.txn.is_none())
+        !searching && self.transactions.are_told()
     }
 }
 
 impl Analysis for Explainer {
     fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
-        if self.threads.len() < batch.counts.threads {
-            self.threads.resize_with(batch.counts.threads, Thread::default);
-        }
+        self.transactions.reserve(batch.counts.threads);
         for (number, &event) in (batch.first..).zip(&batch.events) {
             self.event(number, event);
         }
@@ -409,17 +327,22 @@ impl Analysis for Explainer {
     }
 
     fn finish(&mut self) {
-        for thread in &mut self.threads {
-            if let (Some(txn), Some(last)) = (thread.txn.take(), thread.last) {
-                let _ = txn.last_seen.set(last);
-            }
-        }
+        self.transactions.finish();
     }
 }
 
-/// Explains cycles of a trace that is in memory.
+/// Explains cycles of blocks in a trace that is in memory.
 pub fn explain(trace: &Batch, cycles: &[Cycle]) -> Vec<Option<Explanation>> {
-    let mut explainer = Explainer::new(cycles);
+    explain_within(Boundaries::Blocks, trace, cycles)
+}
+
+/// Explains cycles of such transactions in a trace that is in memory.
+pub fn explain_within(
+    boundaries: Boundaries,
+    trace: &Batch,
+    cycles: &[Cycle],
+) -> Vec<Option<Explanation>> {
+    let mut explainer = Explainer::within(boundaries, cycles);
     loop {
         let _ = explainer.events(trace);
         explainer.finish();

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use paceline_trace::{Event, EventNo};
 
-use super::{Edge, Entered, EventRef, Found, Step, Thread, Txn};
+use super::boundary::{Place, Transactions};
+use super::{Edge, Entered, EventRef, Found, Step, Txn};
 use crate::Cycle;
 use crate::channel::{Channel, Ports};
 
@@ -33,7 +34,7 @@ pub(super) struct Tangle {
 struct Kept {
     event: Event,
     ports: Ports,
-    starts: bool,
+    place: Place,
 }
 
 impl Tangle {
@@ -48,7 +49,7 @@ impl Tangle {
 
     /// Takes the next event; returns the cycles that it closes.
     pub(super) fn event(&mut self, step: Step) -> Vec<(usize, Raw)> {
-        let Step { at: EventRef { number, event }, ports, starts } = step;
+        let Step { at: EventRef { number, event }, ports, place } = step;
         if self.wanted.first().is_none_or(|w| number < w.since) {
             self.kept.clear();
             return Vec::new();
@@ -56,7 +57,7 @@ impl Tangle {
         if self.kept.is_empty() {
             self.first = number;
         }
-        self.kept.push(Kept { event, ports, starts });
+        self.kept.push(Kept { event, ports, place });
         let due = self.wanted.extract_if(.., |w| w.cycle.event == number);
         let due: Vec<Wanted> = due.collect();
         due.into_iter().filter_map(|w| Some((w.index, self.search(&w)?))).collect()
@@ -85,12 +86,10 @@ struct RawTxn {
 
 impl Raw {
     /// Transactions that still run get their end later.
-    pub(super) fn resolve(self, threads: &mut [Thread]) -> Found {
+    pub(super) fn resolve(self, transactions: &mut Transactions) -> Found {
         let path = self.path.into_iter().map(|(edge, raw)| {
-            let thread = &mut threads[raw.first.event.thread.index()];
-            let running = thread.blocks.first().is_some_and(|b| b.begin_event == raw.first.number);
-            let txn = if running { thread.transaction(raw.first) } else { Arc::new(raw.ended()) };
-            Entered { txn, edge }
+            let running = transactions.still_running(raw.first.number);
+            Entered { txn: running.unwrap_or_else(|| Arc::new(raw.ended())), edge }
         });
         Found { path: path.collect(), closing: self.closing }
     }
@@ -137,17 +136,17 @@ impl<'a> Graph<'a> {
             next: vec![NONE; kept.len()],
             receivers: HashMap::new(),
         };
-        let mut last_of_thread = HashMap::new();
+        let mut last_of = HashMap::new();
         for (i, k) in kept.iter().enumerate() {
-            let before = last_of_thread.insert(k.event.thread, i);
+            let before = last_of.insert(k.place.who, i);
             match before {
-                Some(b) if !k.starts => {
+                Some(b) if !k.place.starts => {
                     graph.next[b] = i as u32;
                     graph.txn_of.push(graph.txn_of[b]);
                 }
                 Some(_) | None => graph.txn_of.push(i as u32),
             }
-            let own = k.starts.then_some(Channel::Thread(k.event.thread));
+            let own = k.place.starts.then_some(Channel::Thread(k.event.thread));
             for channel in k.ports.receives.into_iter().chain([own]).flatten() {
                 graph.receivers.entry(channel).or_default().events.push(i as u32);
             }

@@ -1,10 +1,11 @@
 use hashbrown::HashSet;
-use paceline_trace::Trace;
+use paceline_trace::{Op, Trace};
 
 use super::*;
 use crate::atomicity::{Engine, Options};
 use crate::conflict::Conflicts;
-use crate::random;
+use crate::external::{self, External};
+use crate::random::{self, EVERYTHING, FORK_JOIN};
 
 fn cycles_of(trace: &Trace) -> Vec<Cycle> {
     let mut engine = Engine::Reference.start(Options::default());
@@ -126,6 +127,24 @@ impl Plain {
         plain
     }
 
+    /// The same for transactions that the threads forked inside belong to.
+    fn with_threads(trace: &Trace) -> Plain {
+        let mut plain = Plain::new(trace);
+        let mut member_of: HashMap<ThreadId, usize> = HashMap::new();
+        let is_block = |txn: usize| matches!(trace.events[txn].op, Op::Begin(_));
+        for (at, event) in trace.events.iter().enumerate() {
+            if let Some(&txn) = member_of.get(&event.thread) {
+                plain.txn_of[at] = txn;
+            }
+            if let Op::Fork(child) = event.op
+                && is_block(plain.txn_of[at])
+            {
+                member_of.insert(child, plain.txn_of[at]);
+            }
+        }
+        plain
+    }
+
     /// The length of a shortest cycle through the transaction of `last` that closes there;
     /// `increasing` asks for such a one. States are transactions, with the event of entry.
     fn shortest(&self, last: usize, increasing: bool) -> Option<usize> {
@@ -201,29 +220,80 @@ fn transactions_are_told_right(
     Ok(())
 }
 
+/// Which cycles were met: increasing ones, and others.
+type Kinds = std::cell::Cell<(usize, usize)>;
+
+/// Compares the explanation of every cycle with the definition.
+fn are_shortest(
+    trace: &Trace,
+    plain: &Plain,
+    told: Vec<Option<Explanation>>,
+    cycles: &[Cycle],
+    kinds: &Kinds,
+) -> Result<(), String> {
+    for (e, cycle) in told.into_iter().zip(cycles) {
+        let e = e.ok_or_else(|| format!("{cycle:?} not explained"))?;
+        is_a_cycle(plain, &e)?;
+        transactions_are_told_right(plain, trace, &e)?;
+        let last = cycle.event as usize - 1;
+        let increasing = plain.shortest(last, true);
+        let best = increasing.or_else(|| plain.shortest(last, false));
+        if e.increasing != increasing.is_some() || best != Some(e.edges.len()) {
+            return Err(format!("{} edges, not {best:?}, {increasing:?}", e.edges.len()));
+        }
+        let (a, b) = kinds.get();
+        kinds.set(if e.increasing { (a + 1, b) } else { (a, b + 1) });
+    }
+    Ok(())
+}
+
 #[test]
 fn explanations_are_shortest_cycles_by_definition() {
-    let kinds = std::cell::RefCell::new((0, 0));
+    let kinds = Kinds::default();
     random::check(2500, 100, |trace| {
-        let plain = Plain::new(trace);
         let cycles = cycles_of(trace);
-        for (e, cycle) in explain(&trace.batch(), &cycles).into_iter().zip(&cycles) {
-            let e = e.ok_or_else(|| format!("{cycle:?} not explained"))?;
-            is_a_cycle(&plain, &e)?;
-            transactions_are_told_right(&plain, trace, &e)?;
-            let last = cycle.event as usize - 1;
-            let increasing = plain.shortest(last, true);
-            let best = increasing.or_else(|| plain.shortest(last, false));
-            if e.increasing != increasing.is_some() || best != Some(e.edges.len()) {
-                return Err(format!("{} edges, not {best:?}, {increasing:?}", e.edges.len()));
-            }
-            let mut kinds = kinds.borrow_mut();
-            *(if e.increasing { &mut kinds.0 } else { &mut kinds.1 }) += 1;
-        }
-        Ok(())
+        let told = explain(&trace.batch(), &cycles);
+        are_shortest(trace, &Plain::new(trace), told, &cycles, &kinds)
     });
     let (increasing, not) = kinds.into_inner();
     assert!(increasing > 300 && not > 100, "{increasing} increasing, {not} not");
+}
+
+/// The cycles of deterministic blocks that an engine keeps.
+fn external_cycles(trace: &Trace) -> Vec<Cycle> {
+    let mut engine = External::new(external::Options::default());
+    let _ = engine.events(&trace.batch());
+    engine.finish();
+    engine.cycles().to_vec()
+}
+
+#[test]
+fn cycles_of_blocks_with_threads_are_shortest_by_definition() {
+    for (mix, most) in [(EVERYTHING, 100), (FORK_JOIN, 250)] {
+        let kinds = Kinds::default();
+        random::check_mix(mix, 1000, most, |trace| {
+            let cycles = external_cycles(trace);
+            let told = explain_within(Boundaries::BlocksWithThreads, &trace.batch(), &cycles);
+            are_shortest(trace, &Plain::with_threads(trace), told, &cycles, &kinds)
+        });
+        let (increasing, not) = kinds.into_inner();
+        assert!(increasing > 100 && not > 20, "{increasing} increasing, {not} not");
+    }
+}
+
+/// The reader works in a thread of its own, inside of the block of the thread that forked it.
+#[test]
+fn an_event_of_a_forked_thread_closes_the_cycle_of_its_block() {
+    let line = "1:begin(sum) 1:r(x) 1:fork(2) 3:w(x) 3:w(y) 2:r(y) 1:join(2) 1:end(sum)";
+    let trace = Trace::parse(line).unwrap();
+    let cycles = external_cycles(&trace);
+    let told = explain_within(Boundaries::BlocksWithThreads, &trace.batch(), &cycles);
+    let e = told[0].as_ref().unwrap();
+    assert_eq!(edges(e), [(2, 4), (4, 5), (5, 6)]);
+    let [sum, write, other] = e.transactions[..] else { panic!("{e:?}") };
+    assert_eq!((sum.first_event, sum.last_event, sum.ended), (1, 8, true));
+    assert!(write.unary && other.unary && e.blame == Some(0));
+    assert_eq!(e.refuted.len(), 1);
 }
 
 #[test]

@@ -15,9 +15,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use paceline_trace::{EventNo, ThreadId};
+use paceline_trace::EventNo;
 
-use super::{Edge, Entered, EventRef, Found, Step, Thread, Txn};
+use super::boundary::{Transactions, Who};
+use super::{Edge, Entered, EventRef, Found, Step, Txn};
 use crate::channel::Channel;
 
 /// How a transaction was reached: the edge into it, and how the edge's source was reached.
@@ -46,22 +47,22 @@ struct Reached {
 /// The search through the window of one transaction.
 pub(super) struct Window {
     pub(super) begin: EventNo,
-    pub(super) thread: ThreadId,
+    pub(super) who: Who,
     /// The events at which a cycle closes, and which cycle it is.
     pub(super) wanted: VecDeque<(EventNo, usize)>,
     /// What D sent last.
     by_own: HashMap<Channel, EventRef>,
     /// The best offer of others.
     by_others: HashMap<Channel, Offer>,
-    /// The running transaction of each thread, or its last one, if it is reached.
-    reached: HashMap<ThreadId, Reached>,
+    /// The running transaction of each, or its last one, if it is reached.
+    reached: HashMap<Who, Reached>,
 }
 
 impl Window {
-    pub(super) fn new(begin: EventRef, wanted: (EventNo, usize)) -> Window {
+    pub(super) fn new(begin: Step, wanted: (EventNo, usize)) -> Window {
         Window {
-            begin: begin.number,
-            thread: begin.event.thread,
+            begin: begin.at.number,
+            who: begin.place.who,
             wanted: VecDeque::from([wanted]),
             by_own: HashMap::new(),
             by_others: HashMap::new(),
@@ -84,23 +85,24 @@ impl Window {
 
     /// An event of D.
     pub(super) fn send_own(&mut self, step: Step) {
-        for channel in step.ports.sends.into_iter().chain([Channel::Thread(self.thread)]) {
+        let thread = Channel::Thread(step.at.event.thread);
+        for channel in step.ports.sends.into_iter().chain([thread]) {
             self.by_own.insert(channel, step.at);
         }
     }
 
-    /// An event of another thread.
-    pub(super) fn follow(&mut self, step: Step, state: &mut Thread) {
-        let thread = step.at.event.thread;
-        if step.starts {
-            self.reached.remove(&thread);
+    /// An event of another transaction.
+    pub(super) fn follow(&mut self, step: Step, transactions: &mut Transactions) {
+        let (thread, who) = (step.at.event.thread, step.place.who);
+        if step.place.starts {
+            self.reached.remove(&who);
         }
         if let Some(Offer { rank, from, before }) = self.better(step) {
             let edge = Edge { from, to: step.at };
-            let link = Arc::new(Link { txn: state.transaction(step.at), edge, before });
-            self.reached.insert(thread, Reached { rank, link });
+            let txn = transactions.of(step.place, step.at);
+            self.reached.insert(who, Reached { rank, link: Arc::new(Link { txn, edge, before }) });
         }
-        if let Some(Reached { rank, link }) = self.reached.get(&thread) {
+        if let Some(Reached { rank, link }) = self.reached.get(&who) {
             let rank = (rank.0 + 1, rank.1);
             for channel in step.ports.sends.into_iter().chain([Channel::Thread(thread)]) {
                 let offer = || Offer { rank, from: step.at, before: Some(link.clone()) };
@@ -114,12 +116,11 @@ impl Window {
 
     /// The best offer that the event receives, if it is better than what its transaction has.
     fn better(&self, step: Step) -> Option<Offer> {
-        let thread = step.at.event.thread;
-        let own = step.starts.then_some(Channel::Thread(thread));
+        let own = step.place.starts.then_some(Channel::Thread(step.at.event.thread));
         let channels = step.ports.receives.into_iter().chain([own]).flatten();
         let offers = channels.filter_map(|c| self.offer(c));
         let best = offers.min_by_key(|o| o.rank)?;
-        let known = self.reached.get(&thread).map(|r| r.rank);
+        let known = self.reached.get(&step.place.who).map(|r| r.rank);
         known.is_none_or(|k| best.rank < k).then_some(best)
     }
 
