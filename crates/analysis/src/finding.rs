@@ -6,6 +6,7 @@
 //! run, and a report can be compared with an earlier one.
 
 use hashbrown::HashMap;
+use paceline_trace::format::std::show_op;
 use paceline_trace::{LabelId, Site, Symbols};
 
 use crate::explain::{EventRef, Explanation};
@@ -129,11 +130,19 @@ impl Finding {
                 if let Some(Blame { label, site }) = self.blame {
                     hash.text(&symbols.show_label(label, site));
                 }
-                events.iter().for_each(|e| hash.text(&symbols.show_site(e.event.site)));
+                events.iter().for_each(|e| hash.text(&place(e, symbols)));
             }
         }
         format!("{:016x}", hash.0)
     }
+}
+
+/// Where an event is; if that is not known, what it does has to tell it from others.
+fn place(at: &EventRef, symbols: &Symbols) -> String {
+    if at.event.site == Site::UNKNOWN {
+        return show_op(&at.event, symbols);
+    }
+    symbols.show_site(at.event.site)
 }
 
 /// What tells the findings of cycles apart.
@@ -265,6 +274,17 @@ mod tests {
         };
         assert_eq!(events(&[1, 2]), events(&[1, 2]));
         assert_ne!(events(&[1, 2]), events(&[1, 3]));
+    }
+
+    #[test]
+    fn events_without_a_place_are_told_apart_by_what_they_do() {
+        let trace = Trace::parse("1:w(x) 2:w(x) 1:w(y) 2:w(y)").unwrap();
+        let race = |at: [usize; 2]| {
+            let events = at.map(|i| EventRef { number: 1, event: trace.events[i] });
+            let story = Story::Events(events.to_vec());
+            Finding { rule: Rule::Race, blame: None, story, count: 1 }.id(&trace.symbols)
+        };
+        assert_ne!(race([0, 1]), race([2, 3]));
     }
 
     /// Reports are compared with reports of earlier versions: the hash must never change.

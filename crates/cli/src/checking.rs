@@ -1,7 +1,6 @@
 //! From a trace to its report: one pass decides every property that was asked for; if there is
 //! something to explain, further passes tell the story.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use paceline_analysis::atomicity::{Atomicity, Engine, Options, Running, Velodrome};
@@ -10,7 +9,7 @@ use paceline_analysis::blame::Blame;
 use paceline_analysis::components::Components;
 use paceline_analysis::conflict_freedom::ConflictFreedom;
 use paceline_analysis::cooperability::{self, Cooperability, Reason, Reasons};
-use paceline_analysis::explain::{EventRef, Explainer, Explanation};
+use paceline_analysis::explain::{Boundaries, Explainer, Explanation};
 use paceline_analysis::external::{self, External};
 use paceline_analysis::finding::{Finding, Rule, group};
 use paceline_analysis::race::{RaceDetector, RaceFilter, WithoutRaceFree};
@@ -19,8 +18,10 @@ use paceline_report::{compose, model};
 use paceline_trace::pipeline::Reading;
 use paceline_trace::{Batch, Error, Source as _, Symbols};
 
+use crate::merging::merge_alike;
+use crate::stacks;
 use crate::status::Status;
-use crate::traces::{Open, Trace, is_incomplete, notes};
+use crate::traces::{Open, Trace, dropped, is_incomplete, notes};
 use crate::verdict;
 
 /// What can be decided about a trace.
@@ -38,6 +39,27 @@ pub enum Property {
     Reduction,
     /// All of these
     All,
+}
+
+impl Property {
+    const EACH: [Property; 5] = [
+        Property::Atomicity,
+        Property::Cooperability,
+        Property::Determinism,
+        Property::Race,
+        Property::Reduction,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Property::Atomicity => "atomicity",
+            Property::Cooperability => "cooperability",
+            Property::Determinism => "determinism",
+            Property::Race => "race",
+            Property::Reduction => "reduction",
+            Property::All => "all",
+        }
+    }
 }
 
 /// What is asked for.
@@ -64,6 +86,11 @@ impl Question {
 
     fn asks(&self, property: Property) -> bool {
         self.properties.contains(&property) || self.properties.contains(&Property::All)
+    }
+
+    /// The properties, one by one.
+    fn decided(&self) -> impl Iterator<Item = Property> {
+        Property::EACH.into_iter().filter(|&p| self.asks(p))
     }
 
     /// Whether a trace without any block says nothing about what is asked.
@@ -166,7 +193,12 @@ pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
         None => Story::default(),
     };
     story.tell_more(trace, question, &deciders, reading.events)?;
-    Ok(answer(trace, question, &open, &reading, &mut deciders, &story))
+    let mut checked = answer(trace, question, &open, &reading, &mut deciders, &story);
+    // Where events were left out their numbers are not those of the file.
+    if reading.malformed == 0 && reading.transactions > 0 {
+        stacks::attach(trace, &mut checked.report.findings)?;
+    }
+    Ok(checked)
 }
 
 /// Finds out which variables have races.
@@ -223,8 +255,8 @@ struct Story {
     violating: Option<Components>,
     /// Why yields are missing.
     reasons: Vec<Reason>,
-    /// For each cycle of deterministic blocks, where its block began and where it closed.
-    entered: Vec<(EventRef, EventRef)>,
+    /// Cycles of deterministic blocks.
+    entered: Vec<Finding>,
 }
 
 impl Story {
@@ -242,12 +274,13 @@ impl Story {
             self.reasons = reasons.reasons().to_vec();
         }
         if let Some(external) = deciders.external.as_ref().filter(|e| !e.cycles().is_empty()) {
-            let ends = external.cycles().iter().flat_map(|c| [c.begin, c.event]);
-            let mut picked = Picked::new(ends.collect());
-            pass(trace, events, &mut [&mut picked])?;
-            let both = external.cycles().iter();
-            self.entered =
-                both.filter_map(|c| picked.find(c.begin).zip(picked.find(c.event))).collect();
+            let cycles = explained(external.cycles(), question);
+            let mut explainer = Explainer::within(Boundaries::BlocksWithThreads, cycles);
+            explain(trace, events, &mut explainer, Vec::new())?;
+            let told = explainer.explanations();
+            let rule = Rule::ExternalSerializability;
+            self.entered = findings_of(rule, told, |i| external.found().stands_for(i));
+            self.unexplained += external.cycles().len() - cycles.len();
         }
         Ok(())
     }
@@ -264,27 +297,24 @@ impl Story {
             let violating = question.all_transactions.then(Components::default);
             return Ok(Story { violating, ..Story::default() });
         }
-        let cycles = &all[..all.len().min(question.max_findings.saturating_mul(CYCLES_A_FINDING))];
+        let cycles = explained(all, question);
         let mut explainer = Explainer::new(cycles);
         let mut blame = Blame::default();
         let mut exact = Running::new(Options { first_only: true });
         let mut components = question.all_transactions.then(Components::default);
-        let mut others: Vec<&mut dyn Analysis> = vec![&mut explainer, &mut blame];
+        let mut others: Vec<&mut dyn Analysis> = vec![&mut blame];
         if !question.engine.is_exact() {
             others.push(&mut exact);
         }
         if let Some(components) = &mut components {
             others.push(components);
         }
-        pass(trace, events, &mut others)?;
-        while explainer.again() {
-            pass(trace, events, &mut [&mut explainer])?;
-        }
+        explain(trace, events, &mut explainer, others)?;
         let told = explainer.explanations();
         let first = exact.cycles().first().or(all.first());
         Ok(Story {
             first_event: first.map(|c| c.event),
-            findings: findings_of(engine, told),
+            findings: findings_of(Rule::Atomicity, told, |i| engine.stands_for(i)),
             unexplained: all.len() - cycles.len(),
             refuted: blame.refuted().to_vec(),
             violating: components,
@@ -299,11 +329,34 @@ pub const MORE_FINDINGS: &str = "there are more findings than shown; --max-findi
 /// Cycles that are alike make one finding, so more are explained than will be shown.
 const CYCLES_A_FINDING: usize = 8;
 
-fn findings_of(engine: &dyn Atomicity, told: Vec<Option<Explanation>>) -> Vec<Finding> {
-    let counted = told.into_iter().enumerate().filter_map(|(i, explanation)| {
-        explanation.map(|explanation| (explanation, engine.stands_for(i)))
-    });
-    group(Rule::Atomicity, counted)
+/// The cycles that are worth explaining.
+fn explained<'a>(all: &'a [Cycle], question: &Question) -> &'a [Cycle] {
+    &all[..all.len().min(question.max_findings.saturating_mul(CYCLES_A_FINDING))]
+}
+
+/// Finds the stories, in as many passes as that takes; `others` see the first of them.
+fn explain(
+    trace: &Trace,
+    events: u64,
+    explainer: &mut Explainer,
+    others: Vec<&mut dyn Analysis>,
+) -> Result<(), Error> {
+    let mut all: Vec<&mut dyn Analysis> = vec![explainer];
+    all.extend(others.into_iter().map(|other| other as &mut dyn Analysis));
+    pass(trace, events, &mut all)?;
+    while explainer.again() {
+        pass(trace, events, &mut [explainer])?;
+    }
+    Ok(())
+}
+
+fn findings_of(
+    rule: Rule,
+    told: Vec<Option<Explanation>>,
+    stands_for: impl Fn(usize) -> u64,
+) -> Vec<Finding> {
+    let counted = told.into_iter().enumerate();
+    group(rule, counted.filter_map(|(i, story)| Some((story?, stands_for(i)))))
 }
 
 /// Reads the first `events` events of a trace once more.
@@ -366,22 +419,24 @@ fn answer(
     let input = input(trace.name(), reading, symbols);
     let schema = model::SCHEMA.to_owned();
     let incomplete = incomplete || reading.stopped;
-    let report = model::Report { schema, input, verdicts, findings, incomplete, notes };
+    let scope = scope(trace, question, open, reading);
+    let report = model::Report { schema, input, scope, verdicts, findings, incomplete, notes };
     Checked { report, status }
 }
 
-/// The same about the same is one finding, seen more often.
-fn merge_alike(findings: Vec<model::Finding>) -> Vec<model::Finding> {
-    let mut places = HashMap::new();
-    let mut merged: Vec<model::Finding> = Vec::new();
-    for finding in findings {
-        let next = merged.len();
-        match *places.entry((finding.id.clone(), finding.title.clone())).or_insert(next) {
-            place if place < next => merged[place].count += finding.count,
-            _ => merged.push(finding),
-        }
+/// What was asked, and what was not looked at.
+fn scope(trace: &Trace, question: &Question, open: &Open, reading: &Reading) -> model::Scope {
+    let options = [
+        (question.first_only, "--first"),
+        (question.filter_race_free, "--filter-race-free"),
+        (question.join_yields_to_child, "--join-yields-to-child"),
+    ];
+    let options = options.iter().filter(|(given, _)| *given).map(|(_, name)| (*name).to_owned());
+    model::Scope {
+        properties: question.decided().map(|p| p.name().to_owned()).collect(),
+        filters: trace.selection(open.blocks()).into_iter().chain(options).collect(),
+        dropped: dropped(open, reading),
     }
-    merged
 }
 
 fn input(path: String, reading: &Reading, symbols: &Symbols) -> model::Input {
@@ -444,39 +499,6 @@ fn nodes([merging, plain]: &[Velodrome; 2]) -> model::Nodes {
         allocated_without_merge: plain.allocated,
         max_alive_without_merge: plain.max_alive,
     }
-}
-
-/// Picks some events out of a trace.
-struct Picked {
-    wanted: Vec<u64>,
-    events: Vec<EventRef>,
-}
-
-impl Picked {
-    fn new(mut wanted: Vec<u64>) -> Picked {
-        wanted.sort_unstable();
-        wanted.dedup();
-        Picked { wanted, events: Vec::new() }
-    }
-
-    fn find(&self, number: u64) -> Option<EventRef> {
-        let place = self.events.binary_search_by_key(&number, |at| at.number).ok()?;
-        Some(self.events[place])
-    }
-}
-
-impl Analysis for Picked {
-    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
-        while let Some(&number) = self.wanted.get(self.events.len()) {
-            let Some(&event) = batch.events.get((number - batch.first) as usize) else {
-                return ControlFlow::Continue(());
-            };
-            self.events.push(EventRef { number, event });
-        }
-        ControlFlow::Break(())
-    }
-
-    fn finish(&mut self) {}
 }
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ pub struct Filters {
     suppressions: Suppressions,
     baseline: Option<Baseline>,
     write_to: Option<PathBuf>,
+    /// What was asked for, for the reports to say so.
+    asked: Vec<String>,
     active: bool,
     max_findings: usize,
 }
@@ -57,8 +59,12 @@ impl Filters {
             baseline.get_or_insert_with(Baseline::default).add(&saved(path)?);
         }
         let write_to = args.write_suppressions.clone();
-        let active = !args.suppress.is_empty() || baseline.is_some() || write_to.is_some();
-        Ok(Filters { suppressions, baseline, write_to, active, max_findings })
+        let option = |name: &'static str| move |path: &PathBuf| format!("{name} {}", show(path));
+        let suppress = args.suppress.iter().map(option("--suppress"));
+        let asked: Vec<String> =
+            suppress.chain(args.baseline.iter().map(option("--baseline"))).collect();
+        let active = !asked.is_empty() || write_to.is_some();
+        Ok(Filters { suppressions, baseline, write_to, asked, active, max_findings })
     }
 
     /// Whether every trace must be known before the first can be shown.
@@ -77,7 +83,10 @@ impl Filters {
         if !self.active {
             return Ok(());
         }
-        reports(done).for_each(|report| self.suppressions.apply(report));
+        for report in reports(done) {
+            report.scope.filters.extend(self.asked.iter().cloned());
+            self.suppressions.apply(report);
+        }
         let gone = self.baseline.as_ref().map(|baseline| baseline.apply(reports(done)));
         let mut notes = self.suppressions.unused();
         notes.extend(gone.into_iter().flatten().map(baseline::gone));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use paceline_report::model::Finding;
+use paceline_report::model::Report;
 use paceline_report::perfetto::Writer;
 
 use crate::args::show;
@@ -11,9 +11,9 @@ use crate::output::Output;
 use crate::traces::Trace;
 
 /// Draws a trace, with what was found in it.
-pub fn draw(trace: &Trace, findings: &[Finding], path: &Path) -> anyhow::Result<()> {
+pub fn draw(trace: &Trace, report: &Report, path: &Path) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", show(path));
-    let mut writer = Writer::new(Output::create(path)?, findings).with_context(cannot)?;
+    let mut writer = Writer::new(Output::create(path)?, report).with_context(cannot)?;
     let mut open = trace.open()?;
     trace.read_named("drawing", &mut open, |batch, symbols| {
         writer.events(batch, symbols).with_context(cannot)

@@ -54,6 +54,16 @@ impl Trace {
         })
     }
 
+    /// Which blocks count, as it was asked for; nothing for all of them.
+    pub fn selection(&self, blocks: Blocks) -> Vec<String> {
+        let [atomic, except] = self.selection.patterns();
+        let option = |name: &'static str| move |pattern: String| format!("{name} {pattern}");
+        let default = blocks == Blocks::Methods && atomic.is_empty();
+        let default = default.then(|| "methods named main or run are not atomic".to_owned());
+        let atomic = atomic.into_iter().map(option("--atomic"));
+        atomic.chain(default).chain(except.into_iter().map(option("--except"))).collect()
+    }
+
     /// The path as it was given.
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
@@ -171,6 +181,19 @@ impl Trace {
 }
 
 impl Open {
+    /// Reads the next events, also of blocks that do not count, and tells which of them do.
+    pub fn read_all(&mut self, batch: &mut Batch, counts: &mut Vec<bool>) -> Result<(), Error> {
+        match &mut self.source {
+            Events::All(source) => {
+                source.read(batch)?;
+                counts.clear();
+                counts.resize(batch.events.len(), true);
+                Ok(())
+            }
+            Events::Selected(selected) => selected.read_all(batch, counts),
+        }
+    }
+
     /// What `begin` and `end` stand for.
     pub fn blocks(&self) -> Blocks {
         self.blocks
@@ -300,13 +323,15 @@ pub fn notes(open: &Open, reading: &Reading) -> Vec<String> {
     notes
 }
 
+/// How many events and lines could not be used, as far as they can be counted.
+pub fn dropped(open: &Open, reading: &Reading) -> u64 {
+    let skipped = open.skipped();
+    skipped.lost_events + skipped.malformed + reading.malformed
+}
+
 /// Whether something of the trace is missing.
 pub fn is_incomplete(open: &Open, reading: &Reading) -> bool {
-    let skipped = open.skipped();
-    skipped.lost_events > 0
-        || skipped.malformed > 0
-        || reading.malformed > 0
-        || skipped.cut_off.is_some()
+    dropped(open, reading) > 0 || open.skipped().cut_off.is_some()
 }
 
 #[cfg(test)]

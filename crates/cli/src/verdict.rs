@@ -1,5 +1,7 @@
 //! What each property's analysis found, as verdict and findings.
 
+use std::collections::HashMap;
+
 use paceline_analysis::atomizer::Atomizer;
 use paceline_analysis::conflict_freedom::ConflictFreedom;
 use paceline_analysis::cooperability::{Cooperability, Reason};
@@ -9,7 +11,7 @@ use paceline_analysis::finding::{Blame, Finding, Rule, Story};
 use paceline_analysis::occurrence::{Block, Occurrence, Target};
 use paceline_analysis::race::RaceDetector;
 use paceline_report::{compose, model};
-use paceline_trace::{Event, LabelId, LockId, Op, Symbols};
+use paceline_trace::{Event, EventNo, LockId, Op, Symbols};
 
 /// An event that an analysis kept the essence of.
 fn event(at: Occurrence, target: Target) -> EventRef {
@@ -53,11 +55,11 @@ pub fn cooperability(
     findings: &mut Vec<model::Finding>,
 ) -> model::Cooperability {
     let inferred = analysis.inferred();
+    let reasons: HashMap<EventNo, &Reason> = reasons.iter().map(|r| (r.missing.event, r)).collect();
     for site in inferred.sites() {
         let missing = site.first;
         let op = |thread, op, site| Event { thread, op, site };
-        let reason = reasons.iter().find(|r| r.missing.event == missing.event);
-        let earlier = reason.map(|r| EventRef {
+        let earlier = reasons.get(&missing.event).map(|r| EventRef {
             number: r.earlier,
             event: op(r.earlier_thread, r.earlier_op, r.earlier_site),
         });
@@ -93,7 +95,7 @@ pub fn cooperability(
 pub fn determinism(
     analysis: &ConflictFreedom,
     external: &External,
-    entered: &[(EventRef, EventRef)],
+    cycles: &[Finding],
     symbols: &Symbols,
     findings: &mut Vec<model::Finding>,
 ) -> model::Determinism {
@@ -107,13 +109,7 @@ pub fn determinism(
             findings.push(compose::finding(&found, symbols));
         }
     }
-    for &(begin, closing) in entered {
-        let label = if let Op::Begin(label) = begin.event.op { label } else { LabelId::UNNAMED };
-        let (thread, site) = (begin.event.thread, begin.event.site);
-        let block = Block { begin: begin.number, thread, label, site };
-        let found = finding(Rule::ExternalSerializability, Some(block), vec![begin, closing], 1);
-        findings.push(compose::finding(&found, symbols));
-    }
+    findings.extend(cycles.iter().map(|cycle| compose::finding(cycle, symbols)));
     let first = conflicts.iter().min_by_key(|c| c.second.event);
     let (conflict_free, serializable) = (conflicts.is_empty(), external.cycles().is_empty());
     model::Determinism {

@@ -51,7 +51,13 @@ pub fn event(number: u64, event: &Event, symbols: &Symbols) -> model::Event {
         kind: event.op.kind().name().to_owned(),
         target: operand(event.op, symbols).map(name),
         site: site(event.site, symbols),
+        stack: Vec::new(),
     }
+}
+
+/// A call or block around an event.
+pub fn frame(label: LabelId, at: Site, symbols: &Symbols) -> model::Frame {
+    model::Frame { label: self::label(label, at, symbols), site: site(at, symbols) }
 }
 
 fn event_ref(at: &EventRef, symbols: &Symbols) -> model::Event {
@@ -95,6 +101,7 @@ pub fn finding(finding: &Finding, symbols: &Symbols) -> model::Finding {
         threads,
         refuted: blocks(|e| &e.refuted),
         not_refuted: blocks(|e| &e.not_refuted),
+        variables: Vec::new(),
         count: finding.count,
         remark: None,
     }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use crate::model::{Failure, Finding, Report};
 use crate::outcome::Outcome;
 use crate::place::{Place, Root};
-use crate::{compose, text};
+use crate::{compose, scope, text};
 
 /// The annotations for one trace.
 pub fn annotations(outcome: &Outcome, root: &Root) -> String {
@@ -29,16 +29,8 @@ fn annotated(report: &Report, root: &Root) -> String {
         let note = format!("{}: {note}", report.input.path);
         out += &command("notice", None, "paceline", &note);
     }
-    let input = &report.input;
-    let summary = format!(
-        "{}: {} findings; {} events, {} threads, {} transactions analysed{}",
-        input.path,
-        report.findings.len(),
-        input.events,
-        input.threads,
-        input.transactions,
-        if report.incomplete { "; incomplete" } else { "" },
-    );
+    let found = scope::count(report.findings.len() as u64, "finding");
+    let summary = format!("{}: {found}; {}", report.input.path, scope::line(report));
     out + &command("notice", None, "paceline", &summary)
 }
 

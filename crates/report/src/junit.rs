@@ -11,7 +11,7 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use crate::model::{Failure, Finding, Report, Verdicts};
 use crate::outcome::Outcome;
 use crate::place::{Place, Root};
-use crate::text;
+use crate::{scope, text};
 
 /// The document.
 pub fn document(outcomes: &[Outcome], root: &Root) -> String {
@@ -34,7 +34,7 @@ pub fn document(outcomes: &[Outcome], root: &Root) -> String {
 
 struct Suite {
     name: String,
-    properties: Vec<(&'static str, u64)>,
+    properties: Vec<(&'static str, String)>,
     cases: Vec<Case>,
     notes: Vec<String>,
 }
@@ -66,18 +66,21 @@ fn analysed(report: &Report, root: &Root) -> Suite {
     let input = &report.input;
     let mut cases: Vec<Case> = report.findings.iter().map(|f| failure(f, root)).collect();
     cases.extend(properties(&report.verdicts).into_iter().filter_map(|p| property(p, report)));
-    let incomplete = report.incomplete.then(|| "not everything was analysed".to_owned());
+    let analysed = format!("analysed: {}", scope::line(report));
     Suite {
         name: input.path.clone(),
         properties: vec![
-            ("events", input.events),
-            ("threads", input.threads),
-            ("variables", input.variables),
-            ("locks", input.locks),
-            ("transactions", input.transactions),
+            ("events", input.events.to_string()),
+            ("threads", input.threads.to_string()),
+            ("variables", input.variables.to_string()),
+            ("locks", input.locks.to_string()),
+            ("transactions", input.transactions.to_string()),
+            ("properties", report.scope.properties.join(", ")),
+            ("filters", report.scope.filters.join(", ")),
+            ("dropped", report.scope.dropped.to_string()),
         ],
         cases,
-        notes: report.notes.iter().cloned().chain(incomplete).collect(),
+        notes: [analysed].into_iter().chain(report.notes.iter().cloned()).collect(),
     }
 }
 
@@ -183,8 +186,8 @@ impl Suite {
     }
 
     fn write_properties(&self, xml: &mut Xml) {
-        for &(name, value) in &self.properties {
-            xml.empty("property", &[("name", name), ("value", &value.to_string())]);
+        for (name, value) in &self.properties {
+            xml.empty("property", &[("name", name), ("value", value)]);
         }
     }
 }

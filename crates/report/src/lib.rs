@@ -18,6 +18,7 @@ pub mod rules;
 #[cfg(test)]
 mod samples;
 pub mod sarif;
+pub mod scope;
 pub mod stats;
 pub mod suppress;
 pub mod svg;

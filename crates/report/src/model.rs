@@ -13,6 +13,9 @@ pub struct Report {
     pub schema: String,
     /// What was analysed.
     pub input: Input,
+    /// Which part of it, and what for.
+    #[serde(default)]
+    pub scope: Scope,
     /// What follows, for each property that was asked for.
     pub verdicts: Verdicts,
     /// The bugs.
@@ -35,6 +38,17 @@ pub struct Input {
     pub locks: u64,
     /// Outermost blocks.
     pub transactions: u64,
+}
+
+/// What was asked about a trace, and what was not looked at.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Scope {
+    /// The properties that were decided, by name.
+    pub properties: Vec<String>,
+    /// What was left out on demand: blocks, accesses, findings. As it was written.
+    pub filters: Vec<String>,
+    /// Events and lines that could not be used.
+    pub dropped: u64,
 }
 
 /// The verdicts that were asked for.
@@ -188,6 +202,9 @@ pub struct Finding {
     /// The open blocks around it that it does not refute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_refuted: Vec<Block>,
+    /// The variables (or locks), if it was seen on several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<String>,
     /// How often it was seen.
     pub count: u64,
     /// Why a warning is only a warning, or what confirms it.
@@ -233,6 +250,18 @@ pub struct Event {
     pub thread: String,
     pub kind: String,
     pub target: Option<String>,
+    pub site: String,
+    /// The calls or blocks around it, innermost first, as far as the trace tells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Frame>,
+}
+
+/// A call or block around an event.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Frame {
+    pub label: String,
+    /// Where it begins.
     pub site: String,
 }
 

@@ -17,13 +17,16 @@ use paceline_trace::format::std::show_op;
 use paceline_trace::{Batch, Event, EventNo, LockId, Op, Symbols, ThreadId};
 use serde::Serialize;
 
-use crate::compose;
-use crate::model::{self, Finding};
+use crate::model::{self, Finding, Report};
+use crate::{compose, scope};
 
 /// The one process.
 const PID: u32 = 1;
-/// An event ends a little before the next one begins, and what it closes ends after it.
-const EVENT_LENGTH: f64 = 0.9;
+/// What an event opens begins with it, and what it closes ends before the next one; its own slice
+/// lies strictly in between. Perfetto takes of two slices that begin at the same time any one for
+/// the outer one.
+const EVENT_BEGINS: f64 = 0.05;
+const EVENT_LENGTH: f64 = 0.85;
 const AFTER: f64 = 0.95;
 
 /// Writes the picture of one trace.
@@ -49,6 +52,15 @@ struct Mark {
 struct Thread {
     blocks: usize,
     held: Vec<(LockId, String)>,
+}
+
+/// What a reader should know about the picture.
+#[derive(Serialize)]
+struct About<'a> {
+    trace: &'a str,
+    analysed: String,
+    findings: usize,
+    notes: &'a [String],
 }
 
 /// A trace event of the format.
@@ -128,11 +140,23 @@ fn marks(findings: &[Finding]) -> BTreeMap<EventNo, Mark> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts the picture of the trace in which these were found.
-    pub fn new(mut out: W, findings: &[Finding]) -> io::Result<Writer<W>> {
-        out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
-        out.write_all(br#"{"ph":"M","pid":1,"name":"process_name","args":{"name":"program"}}"#)?;
-        Ok(Writer { out, marks: marks(findings), threads: Vec::new(), last: 0 })
+    /// Starts the picture of the trace that this is the report of.
+    pub fn new(out: W, report: &Report) -> io::Result<Writer<W>> {
+        let marks = marks(&report.findings);
+        let mut writer = Writer { out, marks, threads: Vec::new(), last: 0 };
+        writer.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
+        let about = About {
+            trace: &report.input.path,
+            analysed: scope::line(report),
+            findings: report.findings.len(),
+            notes: &report.notes,
+        };
+        serde_json::to_writer(&mut writer.out, &about)?;
+        writer.out.write_all(b",\"traceEvents\":[\n")?;
+        let args = Some(Args { name: Some(&report.input.path), ..Args::default() });
+        let process = Shown { args, ..shown("M", 0, 0.0, Some("process_name")) };
+        serde_json::to_writer(&mut writer.out, &process)?;
+        Ok(writer)
     }
 
     /// Takes the next events; `symbols` knows their names.
@@ -306,7 +330,7 @@ impl<W: Write> Writer<W> {
         mark: &Mark,
         symbols: &Symbols,
     ) -> io::Result<()> {
-        let (track, at) = (blocks_of(event.thread), number as f64);
+        let (track, at) = (blocks_of(event.thread), number as f64 + EVENT_BEGINS);
         let name = operation(event, symbols);
         let args = Args {
             event: Some(number),

@@ -17,10 +17,11 @@ use flate2::write::GzEncoder;
 use paceline_analysis::finding::{Rule, Severity};
 use serde_json::{Map, Value, json};
 
-use crate::model::{Event, Failure, Finding, Report};
+use crate::model::{Event, Failure, Finding, Frame, Report};
 use crate::outcome::Outcome;
 use crate::place::{Place, Root, uri};
-use crate::{rules, text};
+use crate::table::in_conflict;
+use crate::{rules, scope, text};
 
 /// What GitHub accepts.
 #[derive(Clone, Copy, Debug)]
@@ -157,21 +158,36 @@ fn code_flows(finding: &Finding, root: &Root, limits: &Limits, dropped: &mut Dro
 }
 
 fn flow_location(event: &Event, order: u64, finding: &Finding, root: &Root) -> Value {
-    let conflicts = |e: &Event| e.event == event.event;
-    let in_conflict =
-        finding.cycle.iter().any(|t| conflicts(&t.edge.from) || conflicts(&t.edge.to));
-    let essential = in_conflict || finding.cycle.is_empty();
+    let essential = in_conflict(finding, event);
     let what = format!("{} (event {} of thread {})", event.operation(), event.event, event.thread);
     let location = object([
         ("physicalLocation", Place::of(&event.site, root).map_or(Value::Null, physical)),
         ("message", message(&what)),
     ]);
-    json!({
-        "location": location,
-        "kinds": [event.kind],
-        "executionOrder": order,
-        "importance": if essential { "essential" } else { "important" },
-    })
+    object([
+        ("location", location),
+        ("stack", stack(event, root)),
+        ("kinds", json!([event.kind])),
+        ("executionOrder", json!(order)),
+        ("importance", json!(if essential { "essential" } else { "important" })),
+    ])
+}
+
+/// The calls around an event. Where it is in the innermost one is known; where the others were
+/// left is not.
+fn stack(event: &Event, root: &Root) -> Value {
+    if event.stack.is_empty() {
+        return Value::Null;
+    }
+    let frame = |(i, frame): (usize, &Frame)| {
+        let site = if i == 0 { &event.site } else { &frame.site };
+        let location = object([
+            ("physicalLocation", Place::of(site, root).map_or(Value::Null, physical)),
+            ("logicalLocations", logical(&frame.label)),
+        ]);
+        json!({"location": location})
+    };
+    json!({"frames": event.stack.iter().enumerate().map(frame).collect::<Vec<_>>()})
 }
 
 fn physical(place: Place) -> Value {
@@ -244,7 +260,8 @@ fn descriptor(rule: Rule) -> Value {
 fn artifact(outcome: &Outcome, root: &Root) -> Value {
     let properties = match outcome {
         Outcome::Report(report) => {
-            json!({"input": report.input, "incomplete": report.incomplete})
+            let Report { input, scope, incomplete, .. } = report;
+            json!({"input": input, "scope": scope, "incomplete": incomplete})
         }
         Outcome::Failure(_) => Value::Null,
     };
@@ -269,13 +286,8 @@ fn told(outcome: &Outcome, root: &Root) -> Vec<Value> {
 }
 
 fn notes(report: &Report) -> Vec<String> {
-    let input = &report.input;
-    let analysed = format!(
-        "analysed {} events, {} threads, {} variables, {} locks, {} transactions",
-        input.events, input.threads, input.variables, input.locks, input.transactions
-    );
-    let incomplete = report.incomplete.then(|| "not everything was analysed".to_owned());
-    [analysed].into_iter().chain(incomplete).chain(report.notes.iter().cloned()).collect()
+    let analysed = format!("analysed {}", scope::line(report));
+    [analysed].into_iter().chain(report.notes.iter().cloned()).collect()
 }
 
 fn problem(failure: &Failure) -> String {

@@ -6,28 +6,106 @@ use std::fmt::Write as _;
 use owo_colors::OwoColorize as _;
 
 use crate::model::{Event, Finding};
+use crate::stats::thousands;
 
 /// The columns of a terminal that everybody has.
 pub const WIDTH: usize = 80;
 /// Room for the event's number.
 const NUMBER: usize = 12;
-const NARROWEST: usize = 14;
+/// Room for a thread's name, where it has no column.
+const THREAD: usize = 20;
+
+/// More threads than that get no columns of their own: they would not fit.
+const MOST_COLUMNS: usize = 4;
+/// Events that are not shown between two that are; from here on their number is told.
+const LONG: u64 = 10;
+/// Of a table with more rows, the middle is left out.
+const MOST_ROWS: usize = 60;
 
 /// The table of a finding.
 pub fn table(finding: &Finding) -> String {
     let threads = threads(finding);
-    let width = ((WIDTH - NUMBER) / threads.len().max(1)).max(NARROWEST);
-    let mut out = format!("{:>1$}", "event", NUMBER - 2);
-    for (i, thread) in threads.iter().enumerate() {
-        let name = shorten(&thread_name(thread), width - 2);
-        let padding = if i + 1 == threads.len() { 0 } else { width - 2 - name.chars().count() };
-        let _ = write!(out, "  {}{:padding$}", name.bold(), "");
-    }
-    end_line(&mut out);
-    for event in &finding.threads {
-        row(&mut out, finding, event, &threads, width);
+    let columns = Columns::new(&threads);
+    let mut out = columns.header();
+    let hidden = hidden_rows(finding);
+    let mut before: Option<&Event> = None;
+    for (i, event) in finding.threads.iter().enumerate() {
+        if i == hidden.start && !hidden.is_empty() {
+            let _ = writeln!(out, "{:>10}  {} rows are left out", "⋮", hidden.len());
+        }
+        if hidden.contains(&i) {
+            continue;
+        }
+        let between = before.map_or(0, |b| event.event.saturating_sub(b.event).saturating_sub(1));
+        if between >= LONG && i != hidden.end {
+            let text = format!("{:>10}  {} events", "⋮", thousands(between));
+            let _ = writeln!(out, "{}", text.dimmed());
+        }
+        before = Some(event);
+        columns.row(&mut out, finding, event);
     }
     out
+}
+
+/// Which rows are left out.
+fn hidden_rows(finding: &Finding) -> std::ops::Range<usize> {
+    let rows = finding.threads.len();
+    if rows <= MOST_ROWS { 0..0 } else { MOST_ROWS / 2..rows - MOST_ROWS / 2 }
+}
+
+/// Whether the finding is about this very event.
+pub fn in_conflict(finding: &Finding, event: &Event) -> bool {
+    let is = |other: &Event| other.event == event.event;
+    finding.cycle.is_empty()
+        || finding.cycle.iter().any(|t| is(&t.edge.from) || is(&t.edge.to))
+}
+
+/// Where the threads are: side by side, or if they are many, named in each row.
+struct Columns<'a> {
+    threads: &'a [&'a str],
+    width: usize,
+}
+
+impl Columns<'_> {
+    fn new<'a>(threads: &'a [&'a str]) -> Columns<'a> {
+        let columns = if threads.len() > MOST_COLUMNS { 1 } else { threads.len().max(1) };
+        Columns { threads, width: (WIDTH - NUMBER) / columns }
+    }
+
+    fn are_named(&self) -> bool {
+        self.threads.len() > MOST_COLUMNS
+    }
+
+    fn header(&self) -> String {
+        let mut out = format!("{:>1$}", "event", NUMBER - 2);
+        if self.are_named() {
+            return format!("{out}  {:THREAD$}  {}\n", "thread".bold(), "operation".bold());
+        }
+        for thread in self.threads {
+            let name = shorten(&thread_name(thread), self.width - 2);
+            let padding = self.width - 2 - name.chars().count();
+            let _ = write!(out, "  {}{:padding$}", name.bold(), "");
+        }
+        end_line(&mut out);
+        out
+    }
+
+    fn row(&self, out: &mut String, finding: &Finding, event: &Event) {
+        let _ = write!(out, "{:>1$}", event.event, NUMBER - 2);
+        let mut room = self.width - 2;
+        if self.are_named() {
+            let _ = write!(out, "  {:THREAD$}", shorten(&thread_name(&event.thread), THREAD));
+            room -= THREAD + 2;
+        } else {
+            let column = self.threads.iter().position(|t| *t == event.thread).unwrap_or(0);
+            let _ = write!(out, "{:1$}", "", column * self.width);
+        }
+        let (before, after) = marks(finding, event);
+        let room = room.saturating_sub(before.len() + after.len());
+        let what = what(event, room);
+        let _ = write!(out, "  {}{what}{}", before.yellow().bold(), after.yellow().bold());
+        end_line(out);
+    }
 }
 
 /// How a thread is called. Some traces only number them.
@@ -45,17 +123,6 @@ fn threads(finding: &Finding) -> Vec<&str> {
         }
     }
     threads
-}
-
-fn row(out: &mut String, finding: &Finding, event: &Event, threads: &[&str], width: usize) {
-    let _ = write!(out, "{:>1$}", event.event, NUMBER - 2);
-    let column = threads.iter().position(|t| *t == event.thread).unwrap_or(0);
-    let _ = write!(out, "{:1$}", "", column * width);
-    let (before, after) = marks(finding, event);
-    let room = width - 2 - before.len() - after.len();
-    let what = what(event, room);
-    let _ = write!(out, "  {}{what}{}", before.yellow().bold(), after.yellow().bold());
-    end_line(out);
 }
 
 /// The operation and, if there is room for it, the place.

@@ -1,16 +1,20 @@
 //! A report for people: each finding with its table, then what came out. At most 80 columns, but
 //! for names that are longer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 
 use crate::compose::{block_name, name};
-use crate::model::{Blame, Block, Finding, Input, Report, Transaction, Violating};
+use crate::model::{
+    Blame, Block, Finding, Report, Transaction, Verdicts, Violating, YieldInBlock,
+};
+use crate::scope::{self, count};
 use crate::stats::thousands;
-use crate::table::{shorten, table, thread_name, wrap};
+use crate::table::{in_conflict, shorten, table, thread_name, wrap};
+use crate::rules;
 
 /// The facts of a finding stand behind their headings.
 const INDENT: usize = 10;
@@ -18,10 +22,13 @@ const INDENT: usize = 10;
 /// The whole report. `took` is how long it took to make.
 pub fn report(report: &Report, took: Duration) -> String {
     let mut out = String::new();
+    let mut advised = HashSet::new();
     for finding in &report.findings {
-        out += &self::finding(finding);
+        let is_new = advised.insert(finding.rule.as_str());
+        out += &shown(finding, is_new);
         out.push('\n');
     }
+    out += &inside_blocks(&report.verdicts);
     if let Some(atomicity) = &report.verdicts.atomicity {
         out += &violating(atomicity.violating.as_deref().unwrap_or_default());
         if let Some(n) = &atomicity.nodes {
@@ -40,13 +47,22 @@ pub fn report(report: &Report, took: Duration) -> String {
     for verdict in verdicts {
         let _ = write!(out, "{before}{verdict}");
     }
-    let size = size(&report.input, took);
-    let _ = writeln!(out, "\n  {}", wrap(size.iter().map(String::as_str), 2, 2));
+    let size = format!("{}; {}", scope::size(&report.input).join(", "), speed(report, took));
+    let _ = writeln!(out, "\n  {}", wrap(size.split(' '), 2, 2));
+    let asked = name(scope::asked(&report.scope).join("; ").as_bytes());
+    if !asked.is_empty() {
+        let _ = writeln!(out, "  {}", wrap(asked.split(' '), 2, 2));
+    }
     out
 }
 
 /// One finding in full.
 pub fn finding(finding: &Finding) -> String {
+    shown(finding, true)
+}
+
+/// One finding, with the advice for its rule unless the reader has seen it.
+fn shown(finding: &Finding, advise: bool) -> String {
     let mut out = String::new();
     let severity = if finding.severity == "violation" {
         finding.severity.red().bold().to_string()
@@ -57,8 +73,31 @@ pub fn finding(finding: &Finding) -> String {
     for (heading, fact) in facts(finding) {
         let _ = writeln!(out, "  {heading:<8}{fact}");
     }
+    if let Some(rule) = rules::named(&finding.rule).filter(|_| advise) {
+        let _ = writeln!(out, "  {:<8}{}", "next", wrap(rules::help(rule).fix.split(' '), INDENT, INDENT));
+    }
     out.push('\n');
-    out + &table(finding)
+    out + &table(finding) + &stacks(finding)
+}
+
+/// The calls around the events in conflict, if that is more than the block that the table shows.
+fn stacks(finding: &Finding) -> String {
+    let events: Vec<_> = finding.threads.iter().filter(|e| in_conflict(finding, e)).collect();
+    if events.iter().all(|e| e.stack.len() < 2) {
+        return String::new();
+    }
+    let mut out = format!("{:>10}  innermost call first\n", "stacks");
+    for event in events.iter().filter(|e| !e.stack.is_empty()) {
+        let (last, inner) = (event.stack.len() - 1, event.stack.iter().enumerate());
+        let calls = inner.map(|(i, frame)| {
+            let call = shorten(&block_name(&frame.label), 60);
+            if i == last { call } else { call + " ←" }
+        });
+        let calls: Vec<String> = calls.collect();
+        let calls = wrap(calls.iter().map(String::as_str), 12, 14);
+        let _ = writeln!(out, "{:>10}  {calls}", event.event);
+    }
+    out
 }
 
 /// A finding in a few lines without colour: the title and what the table is not needed for.
@@ -88,12 +127,27 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
     if !finding.not_refuted.is_empty() {
         facts.push(("spared", spared(&finding.not_refuted)));
     }
+    if !finding.variables.is_empty() {
+        facts.push(("on", variables(&finding.variables)));
+    }
     let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
     facts.push(("seen", format!("{times}, id {}", finding.id)));
     if let Some(remark) = &finding.remark {
         facts.push(("note", wrap(remark.split(' '), INDENT, INDENT)));
     }
     facts
+}
+
+/// The variables that a finding was seen on.
+fn variables(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let mut shown: Vec<String> = names.iter().take(MOST).map(|n| shorten(n, 40)).collect();
+    if names.len() > MOST {
+        shown.push(format!("{} more", names.len() - MOST));
+    }
+    let last = shown.pop().unwrap_or_default();
+    let list = format!("{} and {last}", shown.join(", "));
+    wrap(list.split(' '), INDENT, INDENT)
 }
 
 /// The blamed block and its place, unless the one is the other.
@@ -160,33 +214,49 @@ fn violating(transactions: &[Violating]) -> String {
     out
 }
 
+/// Yields inside blocks that are declared atomic, each place once.
+fn inside_blocks(verdicts: &Verdicts) -> String {
+    const MOST: usize = 10;
+    let yields = verdicts.cooperability.as_ref().map_or(&[][..], |c| &c.yields_in_blocks);
+    let mut places: Vec<(&YieldInBlock, u64)> = Vec::new();
+    let mut known: HashMap<(&str, &str, &str), usize> = HashMap::new();
+    for y in yields {
+        let next = places.len();
+        match *known.entry((&y.kind, &y.site, &y.label)).or_insert(next) {
+            place if place < next => places[place].1 += 1,
+            _ => places.push((y, 1)),
+        }
+    }
+    if places.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("{}\n", "yields inside blocks that are declared atomic:".bold());
+    for (y, times) in places.iter().take(MOST) {
+        let at = if y.site == "?" { String::new() } else { format!(" at {}", y.site) };
+        let times = if *times == 1 { String::new() } else { format!(" ({times} times)") };
+        let _ = writeln!(out, "{:>10}  {}{at} in {}{times}", y.event, y.kind, block_name(&y.label));
+    }
+    if places.len() > MOST {
+        let _ = writeln!(out, "{:>10}  and {} more places", "", places.len() - MOST);
+    }
+    out.push('\n');
+    out
+}
+
 /// What Velodrome's graph cost.
 fn nodes(how: &str, allocated: u64, alive: u64) -> String {
     let (allocated, alive) = (thousands(allocated), thousands(alive));
     format!("nodes {how}: {allocated} allocated, at most {alive} alive\n")
 }
 
-/// How large the trace is and how long it took, in pieces.
-fn size(input: &Input, took: Duration) -> [String; 6] {
+/// How long it took.
+fn speed(report: &Report, took: Duration) -> String {
     let seconds = took.as_secs_f64();
-    let rate = match input.events as f64 / seconds.max(1e-6) / 1e6 {
+    match report.input.events as f64 / seconds.max(1e-6) / 1e6 {
         // What takes no time says nothing about the speed.
-        _ if seconds < 0.1 => String::new(),
-        rate => format!(" ({rate:.1} M events/s)"),
-    };
-    [
-        count(input.events, "event") + ",",
-        count(input.threads, "thread") + ",",
-        count(input.variables, "variable") + ",",
-        count(input.locks, "lock") + ",",
-        count(input.transactions, "transaction") + ";",
-        format!("{seconds:.2} s{rate}"),
-    ]
-}
-
-/// `1 lock`, `2 locks`.
-fn count(number: u64, what: &str) -> String {
-    format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
+        _ if seconds < 0.1 => format!("{seconds:.2} s"),
+        rate => format!("{seconds:.2} s ({rate:.1} M events/s)"),
+    }
 }
 
 /// Every verdict in a few words.

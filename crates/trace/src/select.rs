@@ -106,6 +106,12 @@ impl Selection {
         }
     }
 
+    /// The patterns as they were given: those of `atomic`, and those of `except`.
+    pub fn patterns(&self) -> [Vec<String>; 2] {
+        let shown = |p: &Pattern| show_name(&p.text).into_owned();
+        [&self.atomic, &self.except].map(|patterns| patterns.iter().map(shown).collect())
+    }
+
     /// Whether there are any patterns.
     pub fn is_given(&self) -> bool {
         !self.atomic.is_empty() || !self.except.is_empty()
@@ -166,6 +172,17 @@ impl<S: Source> Selected<S> {
         (selected, self.counts.len() - selected)
     }
 
+    /// Reads the next events without taking any out, and tells for each whether it counts.
+    pub fn read_all(&mut self, batch: &mut Batch, counts: &mut Vec<bool>) -> Result<(), Error> {
+        let outcome = self.source.read(batch);
+        self.prepare(batch);
+        let open = &mut self.open;
+        let events = batch.events.iter();
+        counts.clear();
+        counts.extend(events.map(|e| keep(e, &self.counts, &mut open[e.thread.index()])));
+        outcome
+    }
+
     fn decide_new_labels(&mut self) {
         let labels = &self.source.symbols().labels;
         for id in self.counts.len()..labels.len() {
@@ -174,11 +191,15 @@ impl<S: Source> Selected<S> {
         }
     }
 
-    fn filter(&mut self, batch: &mut Batch) {
+    fn prepare(&mut self, batch: &Batch) {
         self.decide_new_labels();
         if self.open.len() < batch.counts.threads {
             self.open.resize(batch.counts.threads, Vec::new());
         }
+    }
+
+    fn filter(&mut self, batch: &mut Batch) {
+        self.prepare(batch);
         let (counts, open) = (&self.counts, &mut self.open);
         batch.retain(|event| keep(event, counts, &mut open[event.thread.index()]));
     }
@@ -313,6 +334,15 @@ mod tests {
         assert_eq!(source.labels(), (2, 2));
         let mut source = selected(words, Selection::default(), Blocks::Declared);
         assert_eq!(Trace::collect(&mut source).unwrap().events.len(), 6);
+    }
+
+    #[test]
+    fn what_is_left_out_can_be_seen() {
+        let mut source =
+            selected("1:begin(A.run) 1:begin(A.f) 1:r(x)", Selection::default(), Blocks::Methods);
+        let (mut batch, mut counts) = (Batch::default(), Vec::new());
+        source.read_all(&mut batch, &mut counts).unwrap();
+        assert_eq!((batch.events.len(), counts), (3, vec![false, true, true]));
     }
 
     #[test]

@@ -112,11 +112,13 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let all_at_once = args.format.is_one_document() || filters.need_all();
     let mut done = Vec::new();
     for (path, left) in args.traces.iter().zip((0..args.traces.len()).rev()) {
-        done.push(one(path, &question, args, quiet)?);
+        let (trace, came) = one(path, &question, args, quiet)?;
+        done.push(came);
         if all_at_once && left > 0 {
             continue;
         }
         filters.apply(&mut done)?;
+        draw(&trace, &done, args)?;
         done.iter().for_each(|d| outputs.add(&d.outcome));
         status = done.iter().fold(status, |status, d| status.and(d.status));
         let text = args.format.show(&mut done, quiet)?;
@@ -156,21 +158,36 @@ fn put(text: &str, output: Option<&mut Output>) -> anyhow::Result<()> {
 }
 
 /// Checks one trace.
-fn one(path: &Path, question: &Question, args: &Args, quiet: bool) -> anyhow::Result<Done> {
+fn one(
+    path: &Path,
+    question: &Question,
+    args: &Args,
+    quiet: bool,
+) -> anyhow::Result<(Trace, Done)> {
     let started = Instant::now();
     let mut trace = Trace::new(path, &args.read, quiet)?;
     let checked = match check(&mut trace, question) {
         Ok(checked) => checked,
-        Err(error) => return Ok(failed(&trace.name(), path, error)),
+        Err(error) => {
+            let done = failed(&trace.name(), path, error);
+            return Ok((trace, done));
+        }
     };
     if let Some(witness) = &args.witness {
         write_witness(&trace, witness)?;
     }
-    if let Some(picture) = &args.perfetto {
-        picture::draw(&trace, &checked.report.findings, picture)?;
-    }
     let outcome = Outcome::Report(checked.report);
-    Ok(Done { outcome, status: checked.status, took: started.elapsed() })
+    let done = Done { outcome, status: checked.status, took: started.elapsed() };
+    Ok((trace, done))
+}
+
+/// Draws the trace, of which there is only one, with the findings that are left.
+fn draw(trace: &Trace, done: &[Done], args: &Args) -> anyhow::Result<()> {
+    let Some(picture) = &args.perfetto else { return Ok(()) };
+    match done.first().map(|d| &d.outcome) {
+        Some(Outcome::Report(report)) => picture::draw(trace, report, picture),
+        Some(Outcome::Failure(_)) | None => Ok(()),
+    }
 }
 
 fn failed(name: &str, path: &Path, error: Error) -> Done {
