@@ -11,6 +11,7 @@ use paceline_analysis::finding::Rule;
 use crate::model::{Finding, Report};
 use crate::outcome::Outcome;
 use crate::rules::was_decided;
+use crate::scope;
 
 /// The findings that were known before.
 #[derive(Default, Debug)]
@@ -46,7 +47,8 @@ impl Baseline {
                 !known
             });
             let (new, known) = (report.findings.len(), before - report.findings.len());
-            report.notes.push(format!("{new} findings are new, {known} are in the baseline"));
+            let new = scope::count(new as u64, "new finding");
+            report.notes.push(format!("{new}; {known} are in the baseline"));
         }
         let gone = |f: &&Finding| !seen.contains(&f.id) && looked_for.contains(f.rule.as_str());
         self.findings.iter().filter(gone).collect()
@@ -87,8 +89,8 @@ mod tests {
         assert_eq!(now[0].findings(), &all[1..]);
         assert_eq!(now[1].findings(), &all[1..]);
         let notes = |o: &mut Outcome| o.report_mut().unwrap().notes.last().unwrap().clone();
-        assert_eq!(notes(&mut now[0]), "1 findings are new, 0 are in the baseline");
-        assert_eq!(notes(&mut now[1]), "1 findings are new, 1 are in the baseline");
+        assert_eq!(notes(&mut now[0]), "1 new finding; 0 are in the baseline");
+        assert_eq!(notes(&mut now[1]), "1 new finding; 1 are in the baseline");
         assert_eq!(gone(&other), "not seen any more: Set.add is not atomic [0000000000000000]");
     }
 

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use crate::compose;
-use crate::graph::{Arrow, Graph, Node, graph};
+use crate::graph::{Arrow, Graph, Node, caption, graph};
 use crate::model::Finding;
 
 /// The graph of a finding, as a `digraph`.
 pub fn dot(finding: &Finding) -> String {
     let Graph { nodes, arrows, directed, .. } = graph(finding);
     let mut out = String::from("digraph finding {\n");
-    let _ = writeln!(out, "  label=\"{}\"", escape(&finding.title));
+    let (title, caption) = (escape(&finding.title), escape(&caption(finding)));
+    let _ = writeln!(out, "  label=\"{title}\\n{caption}\"");
     out.push_str("  labelloc=t\n  node [shape=box, style=rounded]\n");
     for (i, node) in nodes.iter().enumerate() {
         write_node(&mut out, i, node);
@@ -45,13 +46,13 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cycle_of, race};
+    use crate::samples::{cycle_of, race};
 
     #[test]
     fn a_cycle_of_two() {
         insta::assert_snapshot!(dot(&cycle_of(2)), @r##"
         digraph finding {
-          label="Bank.step0 is not atomic"
+          label="Bank.step0 is not atomic\natomicity violation, Bank.step0, seen once, id 0000000000000002"
           labelloc=t
           node [shape=box, style=rounded]
           t0 [label="T0\nBank.step0\nBank.java:7 · events 1–29", penwidth=3, color="#c0362c"]

@@ -105,6 +105,14 @@ pub fn graph(finding: &Finding) -> Graph {
     lay_out(nodes, labels, is_directed(finding))
 }
 
+/// What a picture is of, under its title.
+pub fn caption(finding: &Finding) -> String {
+    let Finding { rule, severity, count, id, .. } = finding;
+    let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+    let blame = finding.blame.as_ref().map_or_else(String::new, |b| format!(", {}", b.label));
+    format!("{rule} {severity}{blame}, seen {times}, id {id}")
+}
+
 /// Whether the conflict itself is an order, and not the lack of one.
 fn is_directed(finding: &Finding) -> bool {
     !matches!(finding.rule.as_str(), "race" | "conflict-freedom")
@@ -278,7 +286,7 @@ fn upright(a: Point, b: Point, half: Point) -> Route {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cycle_of, race};
+    use crate::samples::{cycle_of, race};
 
     /// Whether two boxes have a point in common.
     fn overlap(graph: &Graph, a: &Node, b: &Node) -> bool {

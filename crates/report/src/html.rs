@@ -111,7 +111,7 @@ fn harmless(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cycle_of, race, report_of};
+    use crate::samples::{cycle_of, race, report_of};
 
     /// The data of a page, found as a browser finds them: up to the next `</script`.
     fn data_in(page: &str) -> serde_json::Value {

@@ -1,6 +1,6 @@
 //! What was analysed, in words: every output says it, so that a green can be trusted.
 
-use crate::model::{Input, Report, Scope};
+use crate::model::{Input, Report};
 use crate::stats::thousands;
 
 /// `1 lock`, `2 locks`.
@@ -21,9 +21,11 @@ pub fn size(input: &Input) -> [String; 5] {
 
 /// What was asked, what was left out on demand, and what could not be used. Reports of versions
 /// that did not say so have nothing here.
-pub fn asked(scope: &Scope) -> Vec<String> {
+pub fn asked(report: &Report) -> Vec<String> {
+    let scope = &report.scope;
+    let incomplete = report.incomplete.then(|| "not everything was analysed".to_owned());
     if scope.properties.is_empty() {
-        return Vec::new();
+        return incomplete.into_iter().collect();
     }
     let filters = match scope.filters.len() {
         0 => "no filter".to_owned(),
@@ -34,28 +36,33 @@ pub fn asked(scope: &Scope) -> Vec<String> {
         0 => "nothing dropped".to_owned(),
         n => count(n, "event") + " dropped",
     };
-    vec![format!("checked {}", scope.properties.join(", ")), filters, dropped]
+    let checked = format!("checked {}", scope.properties.join(", "));
+    [checked, filters, dropped].into_iter().chain(incomplete).collect()
 }
 
 /// All of it on one line.
 pub fn line(report: &Report) -> String {
     let size = size(&report.input).join(", ");
-    let incomplete = report.incomplete.then(|| "not everything was analysed".to_owned());
-    [size].into_iter().chain(asked(&report.scope)).chain(incomplete).collect::<Vec<_>>().join("; ")
+    [size].into_iter().chain(asked(report)).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Scope;
 
     #[test]
     fn what_was_left_out_is_said() {
         let words = |list: &[&str]| list.iter().map(|&w| w.to_owned()).collect();
-        let all = Scope { properties: words(&["race"]), ..Scope::default() };
-        assert_eq!(asked(&all), ["checked race", "no filter", "nothing dropped"]);
-        let filters = words(&["--except main", "--first"]);
-        let some = Scope { filters, dropped: 1, ..all };
-        assert_eq!(asked(&some)[1..], ["filters: --except main, --first", "1 event dropped"]);
-        assert!(asked(&Scope::default()).is_empty());
+        let mut report = crate::samples::report_of(Vec::new());
+        report.scope = Scope { properties: words(&["race"]), ..Scope::default() };
+        assert_eq!(asked(&report), ["checked race", "no filter", "nothing dropped"]);
+        report.scope.filters = words(&["--except main", "--first"]);
+        (report.scope.dropped, report.incomplete) = (1, true);
+        let said = ["filters: --except main, --first", "1 event dropped"];
+        assert_eq!(asked(&report)[1..3], said);
+        assert_eq!(asked(&report)[3], "not everything was analysed");
+        report.scope = Scope::default();
+        assert_eq!(asked(&report).len(), 1);
     }
 }

@@ -14,6 +14,7 @@
 use paceline_analysis::finding::{Rule, Severity};
 use paceline_trace::select::glob;
 
+use crate::compose;
 use crate::model::{Finding, Report};
 
 /// The entries of all files.
@@ -131,13 +132,28 @@ pub fn write<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String {
     let mut file = "# Known findings. An entry is written `type:pattern`.\n".to_owned();
     let mut written = std::collections::HashSet::new();
     for finding in findings {
-        let Some(name) = names(finding).next() else { continue };
-        let entry = format!("{}:^{name}$\n", finding.rule);
+        let Some(entry) = entry(finding) else { continue };
         if written.insert(entry.clone()) {
-            file += &format!("\n# {} [{}]\n{entry}", finding.title, finding.id);
+            let comment = format!("{} [{}]", finding.title, finding.id);
+            let comment = compose::name(comment.as_bytes()).replace(is_line_end, " ");
+            file += &format!("\n# {comment}\n{entry}\n");
         }
     }
     file
+}
+
+/// The entry for a finding; none if there is nothing to know it by.
+fn entry(finding: &Finding) -> Option<String> {
+    let of = [&finding.rule, &finding.severity];
+    let kind = of.into_iter().find(|kind| kinds().any(|known| known == kind.as_str()))?;
+    // Nothing in a name may end the line.
+    let literal = |c: char| if c.is_control() || is_line_end(c) { '*' } else { c };
+    let pattern: String = names(finding).next()?.chars().map(literal).collect();
+    Some(format!("{kind}:^{pattern}$"))
+}
+
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::graph::{Anchor, Arrow, BOX_HEIGHT, Graph, Node, Point, graph};
+use crate::compose;
+use crate::graph::{Anchor, Arrow, BOX_HEIGHT, Graph, Node, Point, caption, graph};
 use crate::model::Finding;
 
 const STYLE: &str = include_str!("svg.css");
@@ -23,12 +24,12 @@ pub fn bare(finding: &Finding) -> String {
 fn draw(finding: &Finding, style: &str) -> String {
     let graph = graph(finding);
     let mut out = String::new();
-    let title = escape(&finding.title);
+    let (title, caption) = (escape(&finding.title), escape(&caption(finding)));
     let (width, height) = (graph.width, graph.height);
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graph\" role=\"img\" aria-label=\"{title}\" \
-         width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\"><title>{title}</title>",
+         width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\"><title>{title}</title><desc>{caption}</desc>",
     );
     if !style.is_empty() {
         let _ = write!(out, "<style>{style}</style>");
@@ -96,10 +97,11 @@ fn head(from: Point, tip: Point) -> String {
     )
 }
 
-/// What XML may hold: no control character, no character that is none.
+/// What XML may hold: no control character, none that turns the text around, no character that is
+/// none.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in compose::name(text.as_bytes()).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -107,7 +109,6 @@ fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }
@@ -117,7 +118,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{cycle_of, race};
+    use crate::samples::{cycle_of, race};
 
     fn count(text: &str, part: &str) -> usize {
         text.matches(part).count()

@@ -49,7 +49,7 @@ pub fn report(report: &Report, took: Duration) -> String {
     }
     let size = format!("{}; {}", scope::size(&report.input).join(", "), speed(report, took));
     let _ = writeln!(out, "\n  {}", wrap(size.split(' '), 2, 2));
-    let asked = name(scope::asked(&report.scope).join("; ").as_bytes());
+    let asked = name(scope::asked(report).join("; ").as_bytes());
     if !asked.is_empty() {
         let _ = writeln!(out, "  {}", wrap(asked.split(' '), 2, 2));
     }

@@ -1,0 +1,55 @@
+//! What is too much for GitHub is left out of SARIF, and counted.
+
+use paceline_report::outcome::Outcome;
+use paceline_report::place::Root;
+use paceline_report::sarif::{self, Limits};
+use serde_json::Value;
+
+use crate::reading::{notifications, results};
+use crate::samples;
+
+/// Limits that a few findings exceed.
+pub const SMALL: Limits = Limits { results: 3, flow_locations: 4, bytes: 1_000_000 };
+
+fn limited(outcomes: &[Outcome], limits: &Limits) -> Value {
+    serde_json::from_str(&sarif::document(outcomes, &Root::default(), limits)).unwrap()
+}
+
+#[test]
+fn what_is_left_out_is_counted() {
+    let document = limited(&[samples::many(5)], &SMALL);
+    assert_eq!(results(&document).len(), 3);
+    let told = notifications(&document);
+    assert!(told.contains(&"2 of 5 findings are left out: GitHub takes no more".to_owned()));
+    let events = samples::outcome().findings()[0].threads.len() - 4;
+    let flows = format!("{} events are left out of the findings' flows", events * 3);
+    assert!(told.contains(&flows), "{told:?}");
+}
+
+#[test]
+fn warnings_are_left_out_first() {
+    let mut outcome = samples::many(5);
+    for finding in &mut outcome.report_mut().unwrap().findings[..3] {
+        finding.severity = "warning".to_owned();
+    }
+    let document = limited(&[outcome], &SMALL);
+    let levels: Vec<&Value> = results(&document).iter().map(|r| &r["level"]).collect();
+    assert_eq!(levels, ["error", "error", "warning"]);
+}
+
+#[test]
+fn a_file_that_is_too_large_when_compressed_is_cut() {
+    let limits = Limits { bytes: 40_000, ..Limits::GITHUB };
+    let document = limited(&[samples::many(8_000)], &limits);
+    let kept = results(&document).len();
+    assert!(kept > 100 && kept < 8_000, "{kept}");
+    let left_out = format!("{} of 8000 findings are left out", 8_000 - kept);
+    assert!(notifications(&document).iter().any(|n| n.starts_with(&left_out)));
+}
+
+#[test]
+fn nothing_is_left_out_of_a_small_file() {
+    let document = limited(&[samples::many(100)], &Limits::GITHUB);
+    assert_eq!(results(&document).len(), 100);
+    assert!(!notifications(&document).iter().any(|n| n.contains("left out")));
+}
