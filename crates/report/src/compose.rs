@@ -24,7 +24,7 @@ pub fn name(bytes: &[u8]) -> String {
 }
 
 /// Control characters, and those that turn the direction of text around.
-fn is_unsafe(c: char) -> bool {
+pub(crate) fn is_unsafe(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -147,7 +147,7 @@ fn entry(finding: &Finding) -> Option<String> {
     let of = [&finding.rule, &finding.severity];
     let kind = of.into_iter().find(|kind| kinds().any(|known| known == kind.as_str()))?;
     // Nothing in a name may end the line.
-    let literal = |c: char| if c.is_control() || is_line_end(c) { '*' } else { c };
+    let literal = |c: char| if compose::is_unsafe(c) || is_line_end(c) { '*' } else { c };
     let pattern: String = names(finding).next()?.chars().map(literal).collect();
     Some(format!("{kind}:^{pattern}$"))
 }
