@@ -11,7 +11,8 @@ use std::process::Command;
 
 use paceline_report::html::{Page, Snippet, Snippets, page};
 use paceline_report::model::{
-    Atomicity, Blame, Edge, Event, Finding, Input, Race, Report, SCHEMA, Transaction, Verdicts,
+    Atomicity, Blame, Edge, Event, Finding, Input, Race, Report, SCHEMA, Scope, Transaction,
+    Verdicts,
 };
 use serde_json::json;
 use webdriver::Browser;
@@ -34,7 +35,7 @@ fn browser() -> Option<Browser> {
 fn event(number: u64, thread: &str, kind: &str, target: &str) -> Event {
     let site = format!("Bank.java:{}", 10 + number % 7);
     let [thread, kind, target] = [thread, kind, target].map(str::to_owned);
-    Event { event: number, thread, kind, target: Some(target), site }
+    Event { event: number, thread, kind, target: Some(target), site, stack: Vec::new() }
 }
 
 /// `withdraw` of one thread with a deposit of another in its middle.
@@ -71,6 +72,7 @@ fn finding(i: u64, name: &str) -> Finding {
         threads,
         refuted: Vec::new(),
         not_refuted: Vec::new(),
+        variables: Vec::new(),
         count: i + 1,
         remark: None,
     }
@@ -91,6 +93,7 @@ fn report(findings: Vec<Finding>) -> Report {
             locks: 40,
             transactions: 88_100,
         },
+        scope: Scope::default(),
         verdicts: Verdicts { atomicity: Some(atomicity), race: Some(race), ..Verdicts::default() },
         findings,
         incomplete: false,

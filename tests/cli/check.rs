@@ -42,7 +42,8 @@ fn a_clean_trace() {
     let run = Folder::new().with("good.std", CLEAN).run("check good.std").ends_with(0);
     insta::assert_snapshot!(run.stable(), @r"
     good.std: atomic
-      6 events, 2 threads, 1 variable, 0 locks, 2 transactions; [time]
+      6 events, 2 threads, 1 variable, 0 locks, 2 blocks; [time]
+      checked atomicity; no filter; nothing dropped
     ");
 }
 

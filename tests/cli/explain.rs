@@ -36,7 +36,7 @@ fn with_an_id_this_finding() {
 fn what_is_not_there_cannot_be_explained() {
     let folder = Folder::new().with("bad.std", VIOLATION).with("good.std", CLEAN);
     let run = folder.run("explain bad.std --finding 0123").ends_with(2);
-    assert_eq!(run.err, "error: bad.std: no violation has this id; `check` lists them\n");
+    assert_eq!(run.err, "error: bad.std: no finding has this id; `check` lists them\n");
     let run = folder.run("explain good.std").ends_with(2);
     assert!(run.err.contains("nothing to explain"), "{}", run.err);
 }
@@ -61,4 +61,50 @@ fn a_large_trace_becomes_small() {
     let report = folder.run("check --format json small.pace").ends_with(1).json();
     let events = report["input"]["events"].as_u64().unwrap();
     assert!(events <= 8, "{events} events");
+}
+
+/// The id of a finding of any property leads to it.
+#[test]
+fn a_race_is_explained_by_its_id() {
+    let folder = Folder::new().with("bad.std", VIOLATION);
+    let report = folder.run("check bad.std --property race --format json").ends_with(1).json();
+    let id = report["findings"][0]["id"].as_str().unwrap();
+    let run = folder.run(&format!("explain bad.std --finding {id}")).ends_with(1);
+    assert!(run.text().starts_with("violation: race on x\n"), "{}", run.text());
+    let run = folder.run(&format!("explain bad.std --finding {id} --minimize small.std"));
+    assert!(run.ends_with(2).err.contains("--minimize is for violations of atomicity"));
+}
+
+/// A saved report tells the same as the trace.
+#[test]
+fn from_a_saved_report() {
+    let folder = Folder::new().with("bad.std", BUSY).with("other.std", VIOLATION);
+    folder.run("check bad.std other.std --format json -o saved.json").ends_with(1);
+    let id = &ids(&folder, "bad.std")[1];
+    let from_trace = folder.run(&format!("explain bad.std --finding {id}")).ends_with(1);
+    let from_report = folder.run(&format!("explain saved.json --finding {id}")).ends_with(1);
+    let told = from_report.text().replace("in bad.std\n", "");
+    assert_eq!(told, from_trace.text());
+
+    let first = folder.run("explain saved.json").ends_with(1);
+    assert_eq!(first.text().matches("violation:").count(), 1);
+    let all = folder.run("explain saved.json --all").ends_with(1);
+    assert_eq!(all.text().matches("violation:").count(), 3);
+    assert!(all.text().contains("in other.std\n"));
+    folder.run("explain saved.json --finding 0123").ends_with(2);
+    let run = folder.run("explain saved.json --minimize small.std").ends_with(2);
+    assert!(run.err.contains("--minimize needs the trace"), "{}", run.err);
+}
+
+/// One finding as graph and page, from the report alone.
+#[test]
+fn graphs_and_page_of_one_finding() {
+    let folder = Folder::new().with("bad.std", BUSY);
+    folder.run("check bad.std --format json -o saved.json").ends_with(1);
+    let id = &ids(&folder, "bad.std")[1];
+    folder.run(&format!("explain saved.json --finding {id} --dot g --html one.html")).ends_with(1);
+    assert_eq!(std::fs::read_dir(folder.path("g")).unwrap().count(), 2);
+    assert!(folder.text(&format!("g/{id}.dot")).contains("n is not atomic"));
+    let page = folder.text("one.html");
+    assert!(page.contains("n is not atomic") && !page.contains("m is not atomic"));
 }

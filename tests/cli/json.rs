@@ -53,6 +53,7 @@ fn the_report() {
     assert_eq!(report["schema"], "paceline/1");
     let fields = [
         ("input", Is::Object),
+        ("scope", Is::Object),
         ("verdicts", Is::Object),
         ("findings", Is::List),
         ("incomplete", Is::Truth),

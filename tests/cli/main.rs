@@ -9,8 +9,11 @@ mod errors;
 mod explain;
 mod generate;
 mod json;
+mod known;
+mod outputs;
 mod papers;
 mod surface;
+mod yields;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -67,6 +70,18 @@ impl Folder {
 
     fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
+    }
+
+    /// Writes a file as it is.
+    fn with_text(self, name: &str, text: &str) -> Folder {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).unwrap()
     }
 
     /// Writes a file, one word a line: `T1|w(x)|1 T2|r(x)|2`.

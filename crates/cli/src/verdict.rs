@@ -86,6 +86,7 @@ pub fn cooperability(
                 kind: format!("{:?}", y.kind).to_lowercase(),
                 site: compose::site(y.site, symbols),
                 label: compose::label(y.label, y.block_site, symbols),
+                count: y.count,
             })
             .collect(),
     }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use crate::model::{Failure, Finding, Report};
 use crate::outcome::Outcome;
-use crate::place::{Place, Root};
+use crate::place::{self, Place, Root};
 use crate::{compose, scope, text};
 
 /// The annotations for one trace.
@@ -36,10 +36,7 @@ fn annotated(report: &Report, root: &Root) -> String {
 
 fn annotation(finding: &Finding, root: &Root) -> String {
     let kind = if finding.severity == "warning" { "warning" } else { "error" };
-    let blame = finding.blame.as_ref().map(|b| b.site.as_str());
-    let site = blame.or(finding.threads.last().map(|e| e.site.as_str()));
-    let place = site.and_then(|site| Place::of(site, root));
-    command(kind, place, &finding.title, &text::brief(finding))
+    command(kind, place::of_finding(finding, root), &finding.title, &text::brief(finding))
 }
 
 fn failed(failure: &Failure, root: &Root) -> String {

@@ -10,7 +10,7 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
 use crate::model::{Failure, Finding, Report, Verdicts};
 use crate::outcome::Outcome;
-use crate::place::{Place, Root};
+use crate::place::{self, Place, Root};
 use crate::{scope, text};
 
 /// The document.
@@ -85,12 +85,10 @@ fn analysed(report: &Report, root: &Root) -> Suite {
 }
 
 fn failure(finding: &Finding, root: &Root) -> Case {
-    let blame = finding.blame.as_ref().map(|b| b.site.as_str());
-    let site = blame.or(finding.threads.last().map(|e| e.site.as_str()));
     Case {
         name: format!("{} [{}]", finding.title, finding.id),
         class: finding.rule.clone(),
-        place: site.and_then(|site| Place::of(site, root)).map(owned),
+        place: place::of_finding(finding, root).map(owned),
         outcome: Some(NotPassed {
             element: "failure",
             kind: finding.severity.clone(),

@@ -142,6 +142,9 @@ pub struct YieldInBlock {
     pub kind: String,
     pub site: String,
     pub label: String,
+    /// How many there were, of this kind, at this place, in such blocks.
+    #[serde(default)]
+    pub count: u64,
 }
 
 /// Is every deterministic block deterministic?

@@ -1,6 +1,8 @@
 //! Where in the source something is, as far as the text of a site tells: outputs that lead to
 //! files need a path and a line, not `Set.java:12`.
 
+use crate::model::Finding;
+
 /// The folder that paths are shown relative to: with a `/` at its end, or empty for none.
 #[derive(Clone, Default, Debug)]
 pub struct Root(String);
@@ -33,6 +35,15 @@ impl<'a> Place<'a> {
         let line = line.parse().ok().filter(|&line| line > 0)?;
         (!file.is_empty()).then(|| Place { file: root.relative(file), line: Some(line) })
     }
+}
+
+/// Where a finding is shown: at the block to blame; if that has no place, where the cycle leaves
+/// it; and else at the last event, which is the one that made it a finding.
+pub fn of_finding<'a>(finding: &'a Finding, root: &Root) -> Option<Place<'a>> {
+    let blame = finding.blame.as_ref().map(|b| &b.site);
+    let left = finding.cycle.first().map(|t| &t.edge.from.site);
+    let last = finding.threads.last().map(|e| &e.site);
+    [blame, left, last].into_iter().flatten().find_map(|site| Place::of(site, root))
 }
 
 /// A path as a reference to a URI: relative if the path is.
@@ -70,6 +81,19 @@ mod tests {
         for none in ["?", "12", "Set.add", "Set.java", ":3", "a:0", "a:-1", "a:b"] {
             assert_eq!(of(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn a_finding_is_where_its_block_is_or_else_where_it_is_left() {
+        let mut finding = crate::samples::cycle_of(2);
+        let line = |f: &Finding| of_finding(f, &Root::default()).and_then(|place| place.line);
+        assert_eq!(line(&finding), Some(7));
+        finding.blame.as_mut().unwrap().site = "?".to_owned();
+        assert_eq!(line(&finding), Some(5));
+        finding.cycle.clear();
+        assert_eq!(line(&finding), Some(22));
+        finding.threads.clear();
+        assert_eq!(line(&finding), None);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::{Event, Failure, Finding, Frame, Report};
 use crate::outcome::Outcome;
-use crate::place::{Place, Root, uri};
+use crate::place::{self, Place, Root, uri};
 use crate::table::in_conflict;
 use crate::{rules, scope, text};
 
@@ -126,14 +126,11 @@ fn result(
     ])
 }
 
-/// Where the finding is shown: at the block to blame, or else at the last event, which is the one
-/// that made it a finding.
+/// Where the finding is shown; GitHub wants some file in any case.
 fn place_of(trace: &str, finding: &Finding, root: &Root) -> Value {
-    let last = finding.threads.last();
-    let blame = finding.blame.as_ref();
-    let site = blame.map(|b| b.site.as_str()).or(last.map(|e| e.site.as_str()));
-    let place = site.and_then(|site| Place::of(site, root));
+    let place = place::of_finding(finding, root);
     let place = place.unwrap_or(Place { file: root.relative(trace), line: None });
+    let blame = finding.blame.as_ref();
     object([
         ("physicalLocation", physical(place)),
         ("logicalLocations", blame.map_or(Value::Null, |b| logical(&b.label))),

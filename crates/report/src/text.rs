@@ -214,33 +214,34 @@ fn violating(transactions: &[Violating]) -> String {
     out
 }
 
-/// Yields inside blocks that are declared atomic, each place once.
+/// Yields inside blocks that are declared atomic.
 fn inside_blocks(verdicts: &Verdicts) -> String {
     const MOST: usize = 10;
     let yields = verdicts.cooperability.as_ref().map_or(&[][..], |c| &c.yields_in_blocks);
-    let mut places: Vec<(&YieldInBlock, u64)> = Vec::new();
-    let mut known: HashMap<(&str, &str, &str), usize> = HashMap::new();
-    for y in yields {
-        let next = places.len();
-        match *known.entry((&y.kind, &y.site, &y.label)).or_insert(next) {
-            place if place < next => places[place].1 += 1,
-            _ => places.push((y, 1)),
-        }
-    }
-    if places.is_empty() {
+    if yields.is_empty() {
         return String::new();
     }
     let mut out = format!("{}\n", "yields inside blocks that are declared atomic:".bold());
-    for (y, times) in places.iter().take(MOST) {
+    for y in yields.iter().take(MOST) {
         let at = if y.site == "?" { String::new() } else { format!(" at {}", y.site) };
-        let times = if *times == 1 { String::new() } else { format!(" ({times} times)") };
-        let _ = writeln!(out, "{:>10}  {}{at} in {}{times}", y.event, y.kind, block_name(&y.label));
+        let times = if y.count < 2 { String::new() } else { format!(" ({} times)", y.count) };
+        let block = block_name(&y.label);
+        let _ = writeln!(out, "{:>10}  {}{at} in {block}{times}", y.event, yielding(y));
     }
-    if places.len() > MOST {
-        let _ = writeln!(out, "{:>10}  and {} more places", "", places.len() - MOST);
+    if yields.len() > MOST {
+        let _ = writeln!(out, "{:>10}  and {} more places", "", yields.len() - MOST);
     }
     out.push('\n');
     out
+}
+
+/// What yields.
+fn yielding(y: &YieldInBlock) -> &str {
+    match y.kind.as_str() {
+        "written" => "yield",
+        "inferred" => "missing yield",
+        implicit => implicit,
+    }
 }
 
 /// What Velodrome's graph cost.

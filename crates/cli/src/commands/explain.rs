@@ -5,44 +5,50 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use clap::ValueHint;
 use paceline_analysis::Analysis as _;
-use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
+use paceline_analysis::atomicity::{Atomicity as _, Engine, Options, Running};
 use paceline_analysis::explain::explain;
 use paceline_analysis::finding::{Rule, Story, group};
 use paceline_analysis::minimize::minimize;
-use paceline_report::{compose, outcome, text};
+use paceline_report::outcome::{self, Outcome};
+use paceline_report::text;
 use paceline_trace::format::Format;
 use paceline_trace::input;
 use paceline_trace::{Blocks, Source as _, Trace as InMemory};
 
 use crate::args::{ReadArgs, show};
+use crate::checking::{Property, Question, check};
 use crate::filters::saved;
 use crate::output::{Output, cannot_write, print};
+use crate::outputs::{OutputArgs, Outputs};
 use crate::status::Status;
 use crate::traces::Trace;
 
 /// Show one finding in full, or the smallest trace that still shows it
 ///
-/// The trace is kept in memory. Without --finding, the first violation is shown. A JSON report
-/// that `check` wrote can be given instead of the trace.
+/// Without --finding, the first violation of atomicity is shown. A JSON report that `check` wrote
+/// can be given instead of the trace.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   paceline explain trace.std
   paceline explain trace.std --finding 3f9a52c81b0e44d7 --minimize small.std
+  paceline explain trace.std --finding 3f9a52c81b0e44d7 --dot graphs --html finding.html
   paceline explain report.json --all")]
 pub struct Args {
     /// The trace, or a saved JSON report; `-` reads a trace from standard input
     #[arg(value_name = "TRACE|REPORT", value_hint = ValueHint::FilePath)]
     trace: PathBuf,
-    /// The id of the finding
+    /// The id of the finding, of whatever property
     #[arg(long, value_name = "ID")]
     finding: Option<String>,
     /// Show all findings of a report
     #[arg(long, conflicts_with = "finding")]
     all: bool,
-    /// Write the smallest part of the trace that still shows the violation
+    /// Write the smallest part of the trace that still shows the violation of atomicity
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     minimize: Option<PathBuf>,
+    #[command(flatten)]
+    more: OutputArgs,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -50,34 +56,94 @@ pub struct Args {
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let name = || show(&args.trace);
     if is_report(&args.trace)? {
-        return from_report(args);
+        if args.minimize.is_some() {
+            bail!("{}: --minimize needs the trace, not a report", name());
+        }
+        return tell(args, saved(&args.trace)?);
     }
     if args.all {
         bail!("{}: --all is for reports; `check` shows all findings of a trace", name());
     }
+    let checked = checked(args, quiet).with_context(name)?;
+    let status = tell(args, vec![checked])?;
+    if let Some(path) = &args.minimize {
+        minimized(args, path, quiet)?;
+    }
+    Ok(status)
+}
+
+/// The report of a trace: of one property, or if the reader knows which finding, of all.
+fn checked(args: &Args, quiet: bool) -> anyhow::Result<Outcome> {
+    let property = if args.finding.is_some() { Property::All } else { Property::Atomicity };
+    let question = Question {
+        properties: vec![property],
+        engine: Engine::Auto,
+        first_only: false,
+        all_transactions: false,
+        node_counts: false,
+        join_yields_to_child: false,
+        filter_race_free: false,
+        max_findings: usize::MAX,
+    };
+    let mut trace = Trace::new(&args.trace, &args.read, quiet)?;
+    let report = check(&mut trace, &question)?.report;
+    if report.findings.is_empty() && args.finding.is_none() {
+        bail!("the trace is atomic, there is nothing to explain");
+    }
+    Ok(Outcome::Report(report))
+}
+
+/// Shows what was asked for.
+fn tell(args: &Args, mut outcomes: Vec<Outcome>) -> anyhow::Result<Status> {
+    let mut left = if args.all { usize::MAX } else { 1 };
+    let wanted = |id: &str| args.finding.as_ref().is_none_or(|wanted| *wanted == *id);
+    let mut outputs = Outputs::new(&args.more);
+    let mut told = String::new();
+    for outcome in &mut outcomes {
+        let Some(report) = outcome.report_mut() else { continue };
+        report.findings.retain(|f| wanted(&f.id));
+        report.findings.truncate(left);
+        left = left.saturating_sub(report.findings.len());
+        for finding in &report.findings {
+            told += &text::finding(finding);
+            // A report may be about several traces.
+            if report.input.path != args.trace.to_string_lossy() {
+                told += &format!("in {}\n", report.input.path);
+            }
+            told.push('\n');
+        }
+        if !report.findings.is_empty() {
+            outputs.add(outcome);
+        }
+    }
+    if told.is_empty() {
+        bail!("{}: no finding has this id; `check` lists them", show(&args.trace));
+    }
+    print(&told)?;
+    outputs.write()?;
+    Ok(Status::Findings)
+}
+
+/// Writes the smallest trace with the finding. The trace is kept in memory.
+fn minimized(args: &Args, path: &Path, quiet: bool) -> anyhow::Result<()> {
+    let name = || show(&args.trace);
     let trace = load(args, quiet).with_context(name)?;
     let mut engine = Running::new(Options::default());
     let batch = trace.batch();
     let _ = engine.events(&batch);
     engine.finish();
-    if engine.cycles().is_empty() {
-        bail!("{}: the trace is atomic, there is nothing to explain", name());
-    }
-    let told = explain(&batch, engine.cycles()).into_iter().enumerate();
-    let counted = told.filter_map(|(i, story)| Some((story?, engine.stands_for(i))));
-    let mut findings = group(Rule::Atomicity, counted).into_iter();
+    let told = explain(&batch, engine.cycles()).into_iter().flatten().map(|story| (story, 1));
+    let mut findings = group(Rule::Atomicity, told).into_iter();
     let finding = findings
         .find(|f| args.finding.as_ref().is_none_or(|id| *id == f.id(&trace.symbols)))
-        .ok_or_else(|| anyhow!("{}: no violation has this id; `check` lists them", name()))?;
-    let shown = text::finding(&compose::finding(&finding, &trace.symbols));
-    print(&shown)?;
-    if let (Some(path), Story::Cycle(explanation)) = (&args.minimize, &finding.story) {
+        .ok_or_else(|| anyhow!("{}: --minimize is for violations of atomicity", name()))?;
+    if let Story::Cycle(explanation) = &finding.story {
         let small = minimize(&trace, explanation);
         write(&small, path)?;
         let (events, line) = (small.events.len(), small.to_line());
-        print(&format!("\nminimal trace ({events} events):\n  {line}\n"))?;
+        print(&format!("minimal trace ({events} events):\n  {line}\n"))?;
     }
-    Ok(Status::Findings)
+    Ok(())
 }
 
 /// Whether the file is a report. Standard input cannot be looked at twice: it is a trace.
@@ -87,25 +153,6 @@ fn is_report(path: &Path) -> anyhow::Result<bool> {
     }
     let input = input::open(path).with_context(|| show(path))?;
     Ok(outcome::is_saved(&input.head))
-}
-
-/// Shows findings of a saved report.
-fn from_report(args: &Args) -> anyhow::Result<Status> {
-    let name = || show(&args.trace);
-    if args.minimize.is_some() {
-        bail!("{}: --minimize needs the trace, not a report", name());
-    }
-    let outcomes = saved(&args.trace)?;
-    let findings = outcomes.iter().flat_map(|o| o.findings().iter().map(move |f| (o.path(), f)));
-    let wanted = |id: &str| args.finding.as_ref().is_none_or(|wanted| *wanted == *id);
-    let mut found = findings.filter(|(_, f)| wanted(&f.id)).peekable();
-    if found.peek().is_none() {
-        bail!("{}: there is no such finding in the report", name());
-    }
-    for (path, finding) in found.take(if args.all { usize::MAX } else { 1 }) {
-        print(&format!("{}in {path}\n\n", text::finding(finding)))?;
-    }
-    Ok(Status::Findings)
 }
 
 fn load(args: &Args, quiet: bool) -> anyhow::Result<InMemory> {

@@ -150,7 +150,8 @@ fn report() -> impl Strategy<Value = Report> {
         report.notes = vec![word.clone(), format!("a\n{word}")];
         report.scope =
             Scope { properties: vec![word.clone()], filters: vec![word.clone(); 2], dropped: 1 };
-        let inside = YieldInBlock { event: 1, kind: word.clone(), site: word.clone(), label: word };
+        let (kind, site) = (word.clone(), word.clone());
+        let inside = YieldInBlock { event: 1, kind, site, label: word, count: 2 };
         let yields_in_blocks = vec![inside];
         report.verdicts.cooperability =
             Some(Cooperability { yields_in_blocks, ..Cooperability::default() });
