@@ -87,7 +87,7 @@ const ROW_GAP: f64 = 54.0;
 /// Between the two arrows of a cycle of two.
 const SPREAD: f64 = 15.0;
 const LONGEST_NAME: usize = 34;
-const LONGEST_OPERATION: usize = 18;
+const LONGEST_OPERATION: usize = 26;
 /// A picture of more is of use to nobody.
 const MOST_EVENTS: usize = 8;
 

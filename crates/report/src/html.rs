@@ -8,9 +8,11 @@
 
 use std::collections::BTreeMap;
 
+use paceline_analysis::finding::Rule;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Failure, Report};
+use crate::rules::{self, Help};
 use crate::svg;
 
 /// What a page shows.
@@ -46,6 +48,23 @@ struct Data<'a> {
     snippets: &'a Snippets,
     /// For each report, for each finding: its picture.
     graphs: Vec<Vec<String>>,
+    /// What each rule means.
+    advice: BTreeMap<&'static str, Advice>,
+}
+
+/// What a finding of a rule means, and what to do about it.
+#[derive(Serialize)]
+struct Advice {
+    full: &'static str,
+    fix: &'static str,
+}
+
+fn advice() -> BTreeMap<&'static str, Advice> {
+    let of = |rule: &Rule| {
+        let Help { full, fix, .. } = rules::help(*rule);
+        (rule.name(), Advice { full, fix })
+    };
+    Rule::ALL.iter().map(of).collect()
 }
 
 const HEAD: &str = include_str!("html/head.html");
@@ -70,6 +89,7 @@ pub fn page(page: &Page<'_>) -> Result<String, serde_json::Error> {
         failures: page.failures,
         snippets: page.snippets,
         graphs: page.reports.iter().map(graphs).collect(),
+        advice: advice(),
     };
     let data = harmless(&serde_json::to_string(&data)?);
     let scripts = SCRIPTS.concat();

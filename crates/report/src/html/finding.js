@@ -23,8 +23,31 @@ function heading(finding, path) {
   if (finding.blame) block.append(el("p", { className: "lead" }, "To blame: ", ...place(finding.blame.label, finding.blame.site)));
   const spared = finding.not_refuted ?? [];
   if (spared.length) block.append(el("p", { className: "lead" }, "Not refuted, though open: ", el("code", {}, spared.slice(0, 4).map((b) => b.label).join(", ") + (spared.length > 4 ? ` and ${grouped(spared.length - 4)} more` : ""))));
+  if (finding.variables?.length) block.append(variablesOf(finding.variables));
   if (finding.remark) block.append(el("p", { className: "remark" }, finding.remark));
   return block;
+}
+
+/** All variables that the finding was seen on; many of them only on demand. */
+function variablesOf(names) {
+  const few = names.slice(0, 12).map((name) => el("code", {}, name));
+  const list = el("p", { className: "lead names" }, `Seen on ${counted(names.length, "variable", "variables")}: `, ...few);
+  if (names.length > few.length) {
+    const more = el("button", { type: "button" }, `and ${grouped(names.length - few.length)} more`);
+    more.onclick = () => more.replaceWith(...names.slice(few.length).map((name) => el("code", {}, name)));
+    list.append(more);
+  }
+  return list;
+}
+
+/** What the finding means, and what to do about it. Words in backquotes are code. */
+function adviceCard(finding) {
+  if (!Object.hasOwn(data.advice, finding.rule)) return null;
+  const { full, fix } = data.advice[finding.rule];
+  const marked = (text) => text.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+  return el("section", { className: "card advice" },
+    el("div", {}, el("h3", {}, "What it means"), el("p", {}, ...marked(full))),
+    el("div", {}, el("h3", {}, "What to do"), el("p", {}, ...marked(fix))));
 }
 
 function graphCard(finding, drawing) {
@@ -58,6 +81,13 @@ function linksOf(i) {
   ]);
 }
 
+/** The calls around an event, innermost first. */
+function stackOf(event) {
+  if (!event.stack?.length) return null;
+  const frame = ({ label, site }) => el("li", {}, el("code", {}, label), site === "?" || site === label ? "" : ` ${site}`);
+  return el("div", { className: "stack" }, el("h5", {}, "Stack, innermost call first"), el("ol", {}, ...event.stack.map(frame)));
+}
+
 function showEvent(panel, i) {
   const event = timeline.events[i];
   const said = [["event", grouped(event.event)], ["thread", event.thread], ["site", event.site]].filter(([, value]) => value !== "?");
@@ -65,7 +95,7 @@ function showEvent(panel, i) {
     el("h4", {}, operation(event)),
     el("dl", {}, ...said.flatMap(([name, value]) => [el("dt", {}, name), el("dd", { className: "mono" }, value)])),
     el("div", { className: "links" }, ...linksOf(i)),
-    sourceOf(event.site) ?? "");
+    sourceOf(event.site) ?? "", stackOf(event) ?? "");
 }
 
 function timelineCard(finding) {
@@ -90,7 +120,7 @@ function timelineCard(finding) {
 function showFinding(entry) {
   leave();
   const finding = entry.finding;
-  const cards = [heading(finding, entry.path), graphCard(finding, entry.drawing), timelineCard(finding)];
+  const cards = [heading(finding, entry.path), graphCard(finding, entry.drawing), timelineCard(finding), adviceCard(finding)];
   byId("detail").replaceChildren(el("div", { className: "inner" }, ...cards.filter(Boolean)));
   byId("detail").scrollTop = 0;
   timeline.resize();

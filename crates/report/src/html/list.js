@@ -1,6 +1,6 @@
 // The list of findings: filtered, and only the part in view is in the document.
 
-const ITEM = 62;
+const ITEM = 78;
 
 const entries = data.reports.flatMap((report, r) => report.findings.map((finding, f) => ({
   finding, report: r, path: report.input.path, drawing: data.graphs[r][f], words: words(finding),
@@ -14,7 +14,11 @@ let current = -1;
 function words(finding) {
   const parts = [finding.title, finding.id, finding.rule, finding.blame?.label, finding.blame?.site];
   for (const t of finding.cycle) parts.push(t.thread, t.label, t.site);
-  for (const e of finding.threads.slice(0, 50)) parts.push(e.thread, e.target, e.site);
+  for (const e of finding.threads.slice(0, 50)) {
+    parts.push(e.thread, e.target, e.site);
+    for (const frame of e.stack ?? []) parts.push(frame.label);
+  }
+  parts.push(...(finding.variables ?? []).slice(0, 200));
   return parts.filter(Boolean).join("\n").toLowerCase();
 }
 

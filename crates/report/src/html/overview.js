@@ -84,6 +84,29 @@ function showBanner() {
   byId("banner").hidden = said.length === 0;
 }
 
+/** What was left out, on demand or because it could not be read. */
+function scopeOf({ properties, filters, dropped }) {
+  const said = [
+    ["checked", properties.join(", ") || "not known"],
+    ["filters", filters.join(" · ") || "none"],
+    ["dropped", dropped ? counted(dropped, "event", "events") : "nothing"],
+  ];
+  return said.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
+}
+
+const YIELDS = { written: "yield", inferred: "missing yield" };
+
+/** Yields inside of blocks that are declared atomic. */
+function yieldsInBlocks(verdict) {
+  const all = verdict?.yields_in_blocks ?? [];
+  if (!all.length) return null;
+  const row = (y) => el("li", {}, `${Object.hasOwn(YIELDS, y.kind) ? YIELDS[y.kind] : y.kind} at `, el("code", {}, y.site), " in ", el("code", {}, y.label),
+    ` (event ${grouped(y.event)}${y.count > 1 ? `, ${grouped(y.count)} times` : ""})`);
+  const more = all.length > 100 ? [el("li", {}, `and ${grouped(all.length - 100)} more`)] : [];
+  return el("div", { className: "inside" }, el("h3", {}, "Yields inside blocks that are declared atomic"),
+    el("ul", { className: "notes" }, ...all.slice(0, 100).map(row), ...more));
+}
+
 function overviewOf(report) {
   const rows = PROPERTIES.map((property) => {
     const name = outcome(report, property), { style, mark, words } = OUTCOMES[name];
@@ -98,6 +121,8 @@ function overviewOf(report) {
       el("span", { className: "hint" }, counted(report.findings.length, "finding", "findings"))),
     el("table", {}, el("tbody", {}, ...rows)),
     el("dl", { className: "facts" }, ...facts([report.input])),
+    el("dl", { className: "scope" }, ...scopeOf(report.scope)),
+    yieldsInBlocks(report.verdicts.cooperability),
     notes.length ? el("ul", { className: "notes" }, ...notes) : null);
 }
 

@@ -333,8 +333,15 @@ class Timeline {
       if (!conflict && drawn[lane] === Math.round(y)) continue;
       drawn[lane] = Math.round(y);
       this.drawDot(c, colour, x + DOT, y, conflict);
-      if (texts) this.drawText(c, colour, this.events[i], x + DOT + 12, y, letters, conflict);
+      if (texts) this.drawText(c, { ...colour, ground: this.groundOf(i, colour) }, this.events[i], x + DOT + 12, y, letters, conflict);
     }
+  }
+
+  /** What an event is drawn on. */
+  groundOf(i, colour) {
+    if (i === this.selected) return colour["accent-soft"];
+    const around = this.transactions.find((t) => t.lane === this.laneOf[i] && t.first <= i && i <= t.last);
+    return around ? (around.blamed ? colour["bad-soft"] : colour.txn) : colour.paper;
   }
 
   drawDot(c, colour, x, y, conflict) {
@@ -352,12 +359,18 @@ class Timeline {
   drawText(c, colour, event, x, y, letters, conflict) {
     const what = shorten(operation(event), letters);
     c.font = `${conflict ? 600 : 400} 12px ${colour.mono}`;
+    // Arrows pass behind the words, not through them.
+    c.lineWidth = 4;
+    c.lineJoin = "round";
+    c.strokeStyle = colour.ground;
+    c.strokeText(what, x, y);
     c.fillStyle = colour.ink;
     c.fillText(what, x, y);
     const used = what.length * LETTER + 8;
     const room = Math.floor((letters * LETTER - used) / SMALL_LETTER);
     if (event.site === "?" || room < 4) return;
     c.font = `11px ${colour.mono}`;
+    c.strokeText(shorten(event.site, room), x + used, y);
     c.fillStyle = colour.soft;
     c.fillText(shorten(event.site, room), x + used, y);
   }
