@@ -11,8 +11,8 @@ use std::process::Command;
 
 use paceline_report::html::{Page, Snippet, Snippets, page};
 use paceline_report::model::{
-    Atomicity, Blame, Edge, Event, Finding, Input, Race, Report, SCHEMA, Scope, Transaction,
-    Verdicts,
+    Atomicity, Blame, Cooperability, Edge, Event, Finding, Frame, Input, Race, Report, SCHEMA,
+    Scope, Transaction, Verdicts, YieldInBlock,
 };
 use serde_json::json;
 use webdriver::Browser;
@@ -35,7 +35,9 @@ fn browser() -> Option<Browser> {
 fn event(number: u64, thread: &str, kind: &str, target: &str) -> Event {
     let site = format!("Bank.java:{}", 10 + number % 7);
     let [thread, kind, target] = [thread, kind, target].map(str::to_owned);
-    Event { event: number, thread, kind, target: Some(target), site, stack: Vec::new() }
+    let frame = |label: &str| Frame { label: label.to_owned(), site: "?".to_owned() };
+    let stack = vec![frame("Bank.step"), frame("Worker.run")];
+    Event { event: number, thread, kind, target: Some(target), site, stack }
 }
 
 /// `withdraw` of one thread with a deposit of another in its middle.
@@ -82,6 +84,15 @@ fn report(findings: Vec<Finding>) -> Report {
     let atomicity =
         Atomicity { first_event: Some(21), engine: "auto".to_owned(), ..Default::default() };
     let race = Race { holds: true, variables: Vec::new() };
+    let inside = YieldInBlock {
+        event: 7,
+        kind: "written".to_owned(),
+        site: "9".to_owned(),
+        label: "Bank.step".to_owned(),
+        count: 2,
+    };
+    let yields_in_blocks = vec![inside];
+    let cooperability = Cooperability { holds: true, yields_in_blocks, ..Default::default() };
     let path = "traces/bank.std".to_owned();
     Report {
         schema: SCHEMA.to_owned(),
@@ -93,8 +104,17 @@ fn report(findings: Vec<Finding>) -> Report {
             locks: 40,
             transactions: 88_100,
         },
-        scope: Scope::default(),
-        verdicts: Verdicts { atomicity: Some(atomicity), race: Some(race), ..Verdicts::default() },
+        scope: Scope {
+            properties: vec!["atomicity".to_owned(), "race".to_owned()],
+            filters: vec!["--except main".to_owned()],
+            dropped: 3,
+        },
+        verdicts: Verdicts {
+            atomicity: Some(atomicity),
+            cooperability: Some(cooperability),
+            race: Some(race),
+            ..Verdicts::default()
+        },
         findings,
         incomplete: false,
         notes: Vec::new(),
@@ -153,6 +173,10 @@ fn a_reader_finds_the_way() {
     assert_eq!(chosen(), "r(Account.withdraw.balance)");
     let source = browser.run("return document.querySelector('.source .here').textContent");
     assert_eq!(source, "14    int b = balance;");
+    let stack = browser.run("return document.querySelector('.stack').textContent");
+    assert_eq!(stack, "Stack, innermost call firstBank.stepWorker.run");
+    let advice = browser.run("return document.querySelector('.advice').textContent");
+    assert!(advice.as_str().unwrap().contains("What to do"), "{advice}");
     const RIGHT: &str = "\u{e014}";
     browser.press(RIGHT);
     assert_eq!(chosen(), "w(Account.withdraw.balance)");
@@ -171,7 +195,11 @@ fn a_reader_finds_the_way() {
     // What was analysed, and the dark side.
     browser.click("#show-overview");
     let said = browser.run("return document.querySelector('#detail').textContent");
-    assert!(said.as_str().unwrap().contains("not atomic from event 21 on"), "{said}");
+    let said = said.as_str().unwrap();
+    for fact in ["not atomic from event 21 on", "atomicity, race", "--except main", "3 events"] {
+        assert!(said.contains(fact), "{fact}: {said}");
+    }
+    assert!(said.contains("yield at 9 in Bank.step (event 7, 2 times)"), "{said}");
     let theme = || browser.run("return document.documentElement.dataset.theme");
     let before = theme();
     browser.press("t");
@@ -223,12 +251,12 @@ fn nothing_is_not_green() {
     clean.verdicts.atomicity = Some(Atomicity { holds: true, ..Default::default() });
     browser.open(&written(clean.clone(), &dir));
     assert_eq!(text("#detail h2"), "No finding in what was analysed");
-    assert_eq!(text("#verdicts"), "✓ atomicity✓ race");
+    assert_eq!(text("#verdicts"), "✓ atomicity✓ cooperability✓ race");
 
     clean.input.transactions = 0;
     browser.open(&written(clean.clone(), &dir));
     assert_eq!(text("#detail h2"), "No finding, but not all was analysed");
-    assert_eq!(text("#verdicts"), "∅ atomicity: nothing analysed✓ race");
+    assert_eq!(text("#verdicts"), "∅ atomicity: nothing analysed✓ cooperability✓ race");
 
     clean.input.events = 0;
     clean.incomplete = true;

@@ -10,7 +10,8 @@ fn both() -> Folder {
 }
 
 fn titles(folder: &Folder, line: &str, status: i32) -> Vec<String> {
-    let report = folder.run(&format!("check bad.std --format json {line}")).ends_with(status).json();
+    let report =
+        folder.run(&format!("check bad.std --format json {line}")).ends_with(status).json();
     let findings = report["findings"].as_array().unwrap().iter();
     findings.map(|f| f["title"].as_str().unwrap().to_owned()).collect()
 }
@@ -66,7 +67,11 @@ fn entries_that_are_not_needed_are_told() {
 fn entries_that_mean_nothing_are_refused() {
     let folder = both().with_text("s.txt", "Set.add\n").with_text("t.txt", "mutex:x\n");
     let run = folder.run("check bad.std --suppress s.txt").ends_with(2);
-    assert!(run.err.contains("s.txt:1: `Set.add`: an entry is written `type:pattern`"), "{}", run.err);
+    assert!(
+        run.err.contains("s.txt:1: `Set.add`: an entry is written `type:pattern`"),
+        "{}",
+        run.err
+    );
     folder.run("check bad.std --suppress t.txt").ends_with(2);
     folder.run("check bad.std --suppress missing.txt").ends_with(2);
 }

@@ -5,6 +5,7 @@
 
 mod check;
 mod convert;
+mod docs;
 mod errors;
 mod explain;
 mod generate;

@@ -223,6 +223,7 @@ fn yields_inside_blocks_are_shown() {
     let words = "T1|begin(m)|1 T1|yield|2 T1|w(x)|3 T1|yield|2 T1|end(m)|4 T2|r(x)|5";
     let folder = Folder::new().with("both.std", words);
     let run = folder.run("check both.std --property cooperability");
-    let expected = "yields inside blocks that are declared atomic:\n         2  yield at 2 in m (2 times)\n";
+    let expected =
+        "yields inside blocks that are declared atomic:\n         2  yield at 2 in m (2 times)\n";
     assert!(run.text().contains(expected), "{}", run.text());
 }

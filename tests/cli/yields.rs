@@ -36,12 +36,8 @@ fn traces_of_one_program_are_put_together() {
     let (_, together) = run.text().split_once("together").unwrap();
     assert_eq!(together, ": 2 places\n  one.rr added 1\n  two.rr added 1\n  one.rr added 0\n");
     let merged = folder.run("yields one.rr two.rr one.rr --format json").ends_with(1).json();
-    let sites: Vec<(&Value, &Value)> = merged["merged"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|m| (&m["site"], &m["traces"]))
-        .collect();
+    let sites: Vec<(&Value, &Value)> =
+        merged["merged"].as_array().unwrap().iter().map(|m| (&m["site"], &m["traces"])).collect();
     let expected: [(Value, Value); 2] =
         [("Buf.java:3".into(), 2.into()), ("Buf.java:4".into(), 1.into())];
     assert_eq!(sites, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
@@ -96,8 +92,12 @@ fn a_join_may_yield_to_the_child_only() {
 fn with_the_yields_that_are_missing_the_trace_is_cooperable() {
     let folder = Folder::new().with("bad.std", "T1|w(x)|1 T2|w(x)|2 T1|w(x)|3 T2|w(x)|4");
     let missing = folder.run("yields bad.std --format json").ends_with(1).json();
-    let before: Vec<u64> =
-        missing["traces"][0]["yields"].as_array().unwrap().iter().map(|y| y.as_u64().unwrap()).collect();
+    let before: Vec<u64> = missing["traces"][0]["yields"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|y| y.as_u64().unwrap())
+        .collect();
     let mut lines = String::new();
     for (number, line) in (1..).zip(folder.text("bad.std").lines()) {
         if before.contains(&number) {

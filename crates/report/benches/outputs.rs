@@ -41,7 +41,9 @@ fn outputs(c: &mut Criterion) {
         b.iter(|| page(&Page { reports, failures: &[], snippets: &snippets }));
     });
     group.bench_function("dot and svg", |b| {
-        b.iter(|| report.findings.iter().map(|f| dot::dot(f).len() + svg::svg(f).len()).sum::<usize>());
+        b.iter(|| {
+            report.findings.iter().map(|f| dot::dot(f).len() + svg::svg(f).len()).sum::<usize>()
+        });
     });
     group.bench_function("perfetto", |b| {
         b.iter(|| {

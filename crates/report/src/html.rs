@@ -7,6 +7,7 @@
 //! forbids the page to load or send anything.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use paceline_analysis::finding::Rule;
 use serde::{Deserialize, Serialize};
@@ -115,16 +116,16 @@ pub fn page(page: &Page<'_>) -> Result<String, serde_json::Error> {
 /// strings, where JSON has another way to write them.
 fn harmless(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 8);
-    for c in json.chars() {
-        match c {
-            '<' => out.push_str("\\u003c"),
-            '>' => out.push_str("\\u003e"),
-            '&' => out.push_str("\\u0026"),
-            '\u{2028}' => out.push_str("\\u2028"),
-            '\u{2029}' => out.push_str("\\u2029"),
-            c => out.push(c),
-        }
+    let mut rest = json;
+    while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        let (plain, special) = rest.split_at(at);
+        let mut letters = special.chars();
+        let c = letters.next().map_or(0, u32::from);
+        out.push_str(plain);
+        let _ = write!(out, "\\u{c:04x}");
+        rest = letters.as_str();
     }
+    out.push_str(rest);
     out
 }
 

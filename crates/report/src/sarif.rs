@@ -10,18 +10,22 @@
 //! - GitHub refuses files that exceed its limits. What does not fit is left out, violations last,
 //!   and a notification says how much.
 
+mod result;
+
 use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use paceline_analysis::finding::{Rule, Severity};
-use serde_json::{Map, Value, json};
+use result::{ArtifactLocation, Message, Physical, SarifResult};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
-use crate::model::{Event, Failure, Finding, Frame, Report};
+use crate::model::{Failure, Finding, Report};
 use crate::outcome::Outcome;
-use crate::place::{self, Place, Root, uri};
-use crate::table::in_conflict;
-use crate::{rules, scope, text};
+use crate::place::{Place, Root};
+use crate::{rules, scope};
 
 /// What GitHub accepts.
 #[derive(Clone, Copy, Debug)]
@@ -60,22 +64,38 @@ pub fn document(outcomes: &[Outcome], root: &Root, limits: &Limits) -> String {
     let mut notifications: Vec<Value> = outcomes.iter().flat_map(|o| told(o, root)).collect();
     notifications.extend(dropped.told(results.len()));
     let analysed = outcomes.iter().all(|o| matches!(o, Outcome::Report(_)));
-    let document = json!({
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": driver()},
-            "invocations": [{
-                "executionSuccessful": analysed,
-                "toolExecutionNotifications": notifications,
-            }],
-            "originalUriBaseIds": {BASE: {"description": {"text": "The root of the sources."}}},
-            "artifacts": outcomes.iter().map(|o| artifact(o, root)).collect::<Vec<_>>(),
-            "results": results,
-            "columnKind": "unicodeCodePoints",
-        }],
-    });
-    document.to_string() + "\n"
+    let run = Run {
+        tool: json!({"driver": driver()}),
+        invocations: json!([{
+            "executionSuccessful": analysed,
+            "toolExecutionNotifications": notifications,
+        }]),
+        original_uri_base_ids: json!({BASE: {"description": {"text": "The root of the sources."}}}),
+        artifacts: outcomes.iter().map(|o| artifact(o, root)).collect(),
+        results: &results,
+        column_kind: "unicodeCodePoints",
+    };
+    let document = Document { schema: SCHEMA, version: "2.1.0", runs: [run] };
+    serde_json::to_string(&document).unwrap_or_default() + "\n"
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: [Run<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<'a> {
+    tool: Value,
+    invocations: Value,
+    original_uri_base_ids: Value,
+    artifacts: Vec<Value>,
+    results: &'a [Box<RawValue>],
+    column_kind: &'static str,
 }
 
 /// The results, violations first: these are to be kept if something must go.
@@ -84,141 +104,23 @@ fn results(
     root: &Root,
     limits: &Limits,
     dropped: &mut Dropped,
-) -> Vec<Value> {
+) -> Vec<Box<RawValue>> {
     let found = outcomes.iter().flat_map(|o| o.findings().iter().map(move |f| (o.path(), f)));
     let mut found: Vec<(&str, &Finding)> = found.collect();
     found.sort_by_key(|(_, finding)| is_warning(finding));
     dropped.results = found.len().saturating_sub(limits.results);
     found.truncate(limits.results);
-    found.into_iter().map(|(trace, f)| result(trace, f, root, limits, dropped)).collect()
+    let results = found.into_iter().map(|(trace, finding)| {
+        let kept = finding.threads.len().min(limits.flow_locations);
+        dropped.flow_locations += finding.threads.len() - kept;
+        // Texts and numbers under names: there is nothing that JSON cannot hold.
+        to_raw_value(&SarifResult::new(trace, finding, kept, root)).ok()
+    });
+    results.flatten().collect()
 }
 
 fn is_warning(finding: &Finding) -> bool {
     finding.severity == Severity::Warning.name()
-}
-
-fn level(finding: &Finding) -> &'static str {
-    if is_warning(finding) { "warning" } else { "error" }
-}
-
-fn result(
-    trace: &str,
-    finding: &Finding,
-    root: &Root,
-    limits: &Limits,
-    dropped: &mut Dropped,
-) -> Value {
-    let rule = rules::named(&finding.rule).and_then(|r| Rule::ALL.iter().position(|&a| a == r));
-    object([
-        ("ruleId", json!(finding.rule)),
-        ("ruleIndex", json!(rule)),
-        ("level", json!(level(finding))),
-        ("message", message(&text::brief(finding))),
-        ("analysisTarget", artifact_location(root.relative(trace))),
-        ("locations", json!([place_of(trace, finding, root)])),
-        ("occurrenceCount", json!(finding.count.max(1))),
-        // The second is the one that GitHub knows.
-        (
-            "partialFingerprints",
-            json!({"paceline/v1": finding.id, "primaryLocationLineHash": finding.id}),
-        ),
-        ("codeFlows", code_flows(finding, root, limits, dropped)),
-    ])
-}
-
-/// Where the finding is shown; GitHub wants some file in any case.
-fn place_of(trace: &str, finding: &Finding, root: &Root) -> Value {
-    let place = place::of_finding(finding, root);
-    let place = place.unwrap_or(Place { file: root.relative(trace), line: None });
-    let blame = finding.blame.as_ref();
-    object([
-        ("physicalLocation", physical(place)),
-        ("logicalLocations", blame.map_or(Value::Null, |b| logical(&b.label))),
-    ])
-}
-
-/// One flow for each thread, in the order of their first events.
-fn code_flows(finding: &Finding, root: &Root, limits: &Limits, dropped: &mut Dropped) -> Value {
-    let kept = finding.threads.len().min(limits.flow_locations);
-    dropped.flow_locations += finding.threads.len() - kept;
-    let mut flows: Vec<(&str, Vec<Value>)> = Vec::new();
-    for (event, order) in finding.threads[..kept].iter().zip(1..) {
-        let location = flow_location(event, order, finding, root);
-        match flows.iter_mut().find(|(thread, _)| *thread == event.thread) {
-            Some((_, locations)) => locations.push(location),
-            None => flows.push((&event.thread, vec![location])),
-        }
-    }
-    let flow = |(thread, locations): (&str, Vec<Value>)| json!({"id": thread, "message": message(&format!("thread {thread}")), "locations": locations});
-    let flows: Vec<Value> = flows.into_iter().map(flow).collect();
-    if flows.is_empty() { Value::Null } else { json!([{"threadFlows": flows}]) }
-}
-
-fn flow_location(event: &Event, order: u64, finding: &Finding, root: &Root) -> Value {
-    let essential = in_conflict(finding, event);
-    let what = format!("{} (event {} of thread {})", event.operation(), event.event, event.thread);
-    let location = object([
-        ("physicalLocation", Place::of(&event.site, root).map_or(Value::Null, physical)),
-        ("message", message(&what)),
-    ]);
-    object([
-        ("location", location),
-        ("stack", stack(event, root)),
-        ("kinds", json!([event.kind])),
-        ("executionOrder", json!(order)),
-        ("importance", json!(if essential { "essential" } else { "important" })),
-    ])
-}
-
-/// The calls around an event. Where it is in the innermost one is known; where the others were
-/// left is not.
-fn stack(event: &Event, root: &Root) -> Value {
-    if event.stack.is_empty() {
-        return Value::Null;
-    }
-    let frame = |(i, frame): (usize, &Frame)| {
-        let site = if i == 0 { &event.site } else { &frame.site };
-        let location = object([
-            ("physicalLocation", Place::of(site, root).map_or(Value::Null, physical)),
-            ("logicalLocations", logical(&frame.label)),
-        ]);
-        json!({"location": location})
-    };
-    json!({"frames": event.stack.iter().enumerate().map(frame).collect::<Vec<_>>()})
-}
-
-fn physical(place: Place) -> Value {
-    object([
-        ("artifactLocation", artifact_location(place.file)),
-        ("region", place.line.map_or(Value::Null, |line| json!({"startLine": line}))),
-    ])
-}
-
-fn logical(label: &str) -> Value {
-    json!([{"fullyQualifiedName": label, "kind": "function"}])
-}
-
-fn artifact_location(path: &str) -> Value {
-    if path.starts_with('/') {
-        json!({"uri": uri(path)})
-    } else {
-        json!({"uri": uri(path), "uriBaseId": BASE})
-    }
-}
-
-/// A text in which nothing is taken for a link.
-fn message(text: &str) -> Value {
-    if !text.contains("](") {
-        return json!({"text": text});
-    }
-    let escaped = text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]");
-    json!({"text": escaped})
-}
-
-/// An object without the fields that are null.
-fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    let present = fields.into_iter().filter(|(_, value)| !value.is_null());
-    Value::Object(present.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
 }
 
 fn driver() -> Value {
@@ -262,18 +164,19 @@ fn artifact(outcome: &Outcome, root: &Root) -> Value {
         }
         Outcome::Failure(_) => Value::Null,
     };
-    object([
-        ("location", artifact_location(root.relative(outcome.path()))),
-        ("roles", json!(["analysisTarget"])),
-        ("properties", properties),
-    ])
+    let location = ArtifactLocation::of(root.relative(outcome.path()));
+    let mut artifact = json!({"location": location, "roles": ["analysisTarget"]});
+    if !properties.is_null() {
+        artifact["properties"] = properties;
+    }
+    artifact
 }
 
 /// What a reader should know about a trace.
 fn told(outcome: &Outcome, root: &Root) -> Vec<Value> {
-    let place = physical(Place { file: root.relative(outcome.path()), line: None });
+    let place = Place { file: root.relative(outcome.path()), line: None };
     let about = |level: &str, text: &str| {
-        let message = message(text);
+        let (message, place) = (Message::of(text), Physical::of(place));
         json!({"level": level, "message": message, "locations": [{"physicalLocation": place}]})
     };
     match outcome {
@@ -326,17 +229,17 @@ impl Dropped {
 
 /// How many of the results fit into the size that is accepted. Compressing is only needed for
 /// what is too large without.
-fn fit(results: &[Value], limits: &Limits) -> usize {
-    let texts: Vec<String> = results.iter().map(Value::to_string).collect();
-    if texts.iter().map(String::len).sum::<usize>() <= limits.bytes {
+fn fit(results: &[Box<RawValue>], limits: &Limits) -> usize {
+    let texts = || results.iter().map(|r| r.get());
+    if texts().map(str::len).sum::<usize>() <= limits.bytes {
         return results.len();
     }
     let mut file = GzEncoder::new(Count(0), Compression::fast());
-    let fits = |text: &&String| {
+    let fits = |text: &&str| {
         // Counting cannot fail; if it could, the result would not be there.
         file.write_all(text.as_bytes()).is_ok() && file.get_ref().0 <= limits.bytes
     };
-    texts.iter().take_while(fits).count()
+    texts().take_while(fits).count()
 }
 
 /// Counts the bytes that are written.

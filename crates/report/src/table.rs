@@ -56,8 +56,7 @@ fn hidden_rows(finding: &Finding) -> std::ops::Range<usize> {
 /// Whether the finding is about this very event.
 pub fn in_conflict(finding: &Finding, event: &Event) -> bool {
     let is = |other: &Event| other.event == event.event;
-    finding.cycle.is_empty()
-        || finding.cycle.iter().any(|t| is(&t.edge.from) || is(&t.edge.to))
+    finding.cycle.is_empty() || finding.cycle.iter().any(|t| is(&t.edge.from) || is(&t.edge.to))
 }
 
 /// Where the threads are: side by side, or if they are many, named in each row.

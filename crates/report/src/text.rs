@@ -8,13 +8,11 @@ use std::time::Duration;
 use owo_colors::OwoColorize as _;
 
 use crate::compose::{block_name, name};
-use crate::model::{
-    Blame, Block, Finding, Report, Transaction, Verdicts, Violating, YieldInBlock,
-};
+use crate::model::{Blame, Block, Finding, Report, Transaction, Verdicts, Violating, YieldInBlock};
+use crate::rules;
 use crate::scope::{self, count};
 use crate::stats::thousands;
 use crate::table::{in_conflict, shorten, table, thread_name, wrap};
-use crate::rules;
 
 /// The facts of a finding stand behind their headings.
 const INDENT: usize = 10;
@@ -74,7 +72,12 @@ fn shown(finding: &Finding, advise: bool) -> String {
         let _ = writeln!(out, "  {heading:<8}{fact}");
     }
     if let Some(rule) = rules::named(&finding.rule).filter(|_| advise) {
-        let _ = writeln!(out, "  {:<8}{}", "next", wrap(rules::help(rule).fix.split(' '), INDENT, INDENT));
+        let _ = writeln!(
+            out,
+            "  {:<8}{}",
+            "next",
+            wrap(rules::help(rule).fix.split(' '), INDENT, INDENT)
+        );
     }
     out.push('\n');
     out + &table(finding) + &stacks(finding)
@@ -94,8 +97,9 @@ fn stacks(finding: &Finding) -> String {
             if i == last { call } else { call + " ←" }
         });
         let calls: Vec<String> = calls.collect();
-        let calls = wrap(calls.iter().map(String::as_str), 12, 14);
-        let _ = writeln!(out, "{:>10}  {calls}", event.event);
+        let site = Some(&event.site).filter(|site| *site != "?").map(|site| format!("{site}:"));
+        let words = site.iter().chain(&calls).map(String::as_str);
+        let _ = writeln!(out, "{:>10}  {}", event.event, wrap(words, 12, 14));
     }
     out
 }

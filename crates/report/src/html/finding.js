@@ -95,7 +95,7 @@ function showEvent(panel, i) {
     el("h4", {}, operation(event)),
     el("dl", {}, ...said.flatMap(([name, value]) => [el("dt", {}, name), el("dd", { className: "mono" }, value)])),
     el("div", { className: "links" }, ...linksOf(i)),
-    sourceOf(event.site) ?? "", stackOf(event) ?? "");
+    stackOf(event) ?? "", sourceOf(event.site) ?? "");
 }
 
 function timelineCard(finding) {

@@ -90,11 +90,12 @@ fn name() -> impl Strategy<Value = String> {
 
 fn event() -> impl Strategy<Value = Event> {
     let target = proptest::option::of(name());
-    (any::<u64>(), name(), name(), target, name())
-        .prop_map(|(event, thread, kind, target, site)| {
+    (any::<u64>(), name(), name(), target, name()).prop_map(
+        |(event, thread, kind, target, site)| {
             let stack = vec![Frame { label: thread.clone(), site: site.clone() }; 2];
             Event { event, thread, kind, target, site, stack }
-        })
+        },
+    )
 }
 
 fn transaction() -> impl Strategy<Value = Transaction> {

@@ -85,4 +85,3 @@ pub fn decoded(text: &str) -> String {
     let text = text.replace("%0A", "\n").replace("%3A", ":").replace("%2C", ",");
     text.replace("%25", "%")
 }
-
