@@ -19,6 +19,8 @@ pub mod edges;
 pub mod eraser;
 pub mod explain;
 pub mod external;
+#[cfg(test)]
+mod faults;
 pub mod finding;
 pub mod frontier;
 pub mod graph;
