@@ -16,7 +16,7 @@ pub const LINE: &str = "one:begin(Set.add) one:acq(m) one:r(size) one:rel(m) \
 
 /// The trace written in one line, each event at a line of its own in `Set.java`.
 pub fn trace(line: &str) -> Trace {
-    let mut trace = Trace::parse(line).unwrap();
+    let mut trace = Trace::parse(line).expect("a line of events");
     let (file, method) = (trace.symbols.text(b"Set.java"), trace.symbols.text(b"add"));
     for (event, line) in trace.events.iter_mut().zip(10..) {
         event.site = trace.symbols.site(SiteInfo { file, method, line, column: 0 });
