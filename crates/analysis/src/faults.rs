@@ -145,7 +145,7 @@ fn faults_of_external_serializability_are_noticed() {
 
 #[test]
 fn faults_of_conflict_freedom_are_noticed() {
-    all_are_noticed(&[ORDER, BLOCKS], (FORK_JOIN, 3000, 120), |trace| {
+    all_are_noticed(&[ORDER, BLOCKS], (FORK_JOIN, 6000, 120), |trace| {
         let analysis = run(ConflictFreedom::default(), trace);
         let pairs = analysis.conflicts().iter().map(|c| (c.first.event, c.second.event));
         pairs.collect::<Vec<(EventNo, EventNo)>>()
@@ -154,7 +154,7 @@ fn faults_of_conflict_freedom_are_noticed() {
 
 #[test]
 fn faults_of_race_detection_are_noticed() {
-    all_are_noticed(&[ORDER, WAITS], (EVERYTHING, 3000, 80), |trace| {
+    all_are_noticed(&[ORDER, WAITS], (EVERYTHING, 5000, 80), |trace| {
         let analysis = run(RaceDetector::default(), trace);
         let pairs = analysis.races().iter().map(|r| (r.first.event, r.second.event));
         pairs.collect::<Vec<(EventNo, EventNo)>>()
