@@ -44,10 +44,19 @@ impl Output {
         Ok(Output { path: path.to_owned(), part: Some(part), sink })
     }
 
-    /// Completes the file and gives it its name.
+    /// Completes the file, makes sure that it is on the disk, and gives it its name.
     pub fn commit(self) -> anyhow::Result<()> {
+        self.complete(File::sync_all)
+    }
+
+    /// Completes one of many small files, which are not worth waiting for the disk.
+    pub fn commit_one_of_many(self) -> anyhow::Result<()> {
+        self.complete(|_| Ok(()))
+    }
+
+    fn complete(self, sync: impl FnOnce(&File) -> io::Result<()>) -> anyhow::Result<()> {
         let Output { path, part, sink } = self;
-        let written = sink.finish();
+        let written = sink.finish(sync);
         let kept = written.and_then(|()| part.map_or(Ok(()), |part| keep(part, &path)));
         kept.with_context(|| cannot_write(&path))
     }
@@ -63,14 +72,14 @@ pub fn cannot_write(path: &Path) -> String {
 
 impl Sink {
     /// Writes what is left.
-    fn finish(self) -> io::Result<()> {
+    fn finish(self, sync: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
         let file = match self {
             Sink::Stdout(mut stdout) => return stdout.flush(),
             Sink::Plain(file) => file,
             Sink::Gzip(encoder) => encoder.finish()?,
             Sink::Zstd(encoder) => encoder.finish()?,
         };
-        file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        sync(&file.into_inner().map_err(io::IntoInnerError::into_error)?)
     }
 
     fn as_write(&mut self) -> &mut dyn Write {

@@ -92,15 +92,23 @@ impl Outputs<'_> {
         std::fs::create_dir_all(dir).with_context(|| cannot_write(dir))?;
         let mut written = HashSet::new();
         for finding in self.findings().filter(|f| written.insert(f.id.as_str())) {
-            write(&dir.join(format!("{}.dot", finding.id)), &dot::dot(finding))?;
-            write(&dir.join(format!("{}.svg", finding.id)), &svg::svg(finding))?;
+            write_graph(&dir.join(format!("{}.dot", finding.id)), &dot::dot(finding))?;
+            write_graph(&dir.join(format!("{}.svg", finding.id)), &svg::svg(finding))?;
         }
         Ok(())
     }
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    start(path, text)?.commit()
+}
+
+fn write_graph(path: &Path, text: &str) -> anyhow::Result<()> {
+    start(path, text)?.commit_one_of_many()
+}
+
+fn start(path: &Path, text: &str) -> anyhow::Result<Output> {
     let mut output = Output::create(path)?;
     output.write_all(text.as_bytes()).with_context(|| cannot_write(path))?;
-    output.commit()
+    Ok(output)
 }
