@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use paceline_trace::{Event, EventNo};
+use paceline_trace::{Event, EventNo, Op};
 
 use super::boundary::{Place, Transactions};
 use super::{Edge, Entered, EventRef, Found, Step, Txn};
@@ -186,10 +186,13 @@ impl<'a> Graph<'a> {
         k.ports.sends.into_iter().chain([Channel::Thread(k.event.thread)])
     }
 
-    /// The last event of the transaction that conflicts with `last`.
+    /// The last event of the transaction that conflicts with `last`. A fork conflicts with every
+    /// event of the thread; only the first receives it.
     fn closes(&self, txn: u32, last: usize) -> Option<u32> {
-        let receives = &self.kept[last].ports.receives;
-        self.events_of(txn).filter(|&e| self.sends(e).any(|c| receives.contains(&Some(c)))).last()
+        let Kept { event, ports, .. } = &self.kept[last];
+        let forks = |e: u32| self.kept[e as usize].event.op == Op::Fork(event.thread);
+        let sends = |e: u32| self.sends(e).any(|c| ports.receives.contains(&Some(c)));
+        self.events_of(txn).filter(|&e| forks(e) || sends(e)).last()
     }
 
     /// The edges out of a transaction, without those to what is reached already.
@@ -231,7 +234,7 @@ impl<'a> Graph<'a> {
 
     fn raw_txn(&self, txn: u32) -> RawTxn {
         let last = self.events_of(txn).last().unwrap_or(txn);
-        let block = matches!(self.kept[txn as usize].event.op, paceline_trace::Op::Begin(_));
+        let block = matches!(self.kept[txn as usize].event.op, Op::Begin(_));
         RawTxn { first: self.event_ref(txn), last: self.event_ref(last), unary: !block }
     }
 }

@@ -319,3 +319,14 @@ fn batches_make_no_difference() {
         if explainer.explanations() == whole { Ok(()) } else { Err("they differ".into()) }
     });
 }
+
+/// The fork comes before every event of its thread, not only before the first.
+#[test]
+fn a_fork_closes_a_cycle_at_a_later_event() {
+    let line = "2:begin(p) 2:fork(3) 2:w(x) 4:r(x) 3:begin(p) 3:r(x) 1:w(x) 2:r(x) 3:join(4)";
+    let trace = Trace::parse(line).unwrap();
+    let cycles = cycles_of(&trace);
+    let told = explain(&trace.batch(), &cycles);
+    let last = told.last().unwrap().as_ref().unwrap();
+    assert_eq!(edges(last), [(6, 7), (7, 8), (2, 9)]);
+}
