@@ -1,8 +1,10 @@
-//! What is too much for GitHub is left out of SARIF, and counted.
+//! What is too much for GitHub is left out of SARIF, and what is too much for a terminal is left out
+//! of text; both are counted.
 
 use paceline_report::outcome::Outcome;
 use paceline_report::place::Root;
 use paceline_report::sarif::{self, Limits};
+use paceline_report::text;
 use serde_json::Value;
 
 use crate::reading::{notifications, results};
@@ -52,4 +54,34 @@ fn nothing_is_left_out_of_a_small_file() {
     let document = limited(&[samples::many(100)], &Limits::GITHUB);
     assert_eq!(results(&document).len(), 100);
     assert!(!notifications(&document).iter().any(|n| n.contains("left out")));
+}
+
+/// A cycle through this many threads.
+fn ring(threads: usize) -> String {
+    let mut line = String::new();
+    (0..threads).for_each(|t| line += &format!("t{t}:begin(m{t}) t{t}:r(x{t}) "));
+    (0..threads).for_each(|t| line += &format!("t{t}:w(x{}) ", (t + 1) % threads));
+    line
+}
+
+fn text_of(line: &str) -> String {
+    let report = samples::report(&samples::trace(line));
+    text::plain(&report.findings[0])
+}
+
+#[test]
+fn more_threads_than_columns_still_fit_on_a_terminal() {
+    for threads in [4, 5, 12] {
+        let text = text_of(&ring(threads));
+        assert!((0..threads).all(|t| text.contains(&format!("r(x{t})"))), "{text}");
+        let widest = text.lines().map(|l| l.chars().count()).max();
+        assert!(widest <= Some(80), "{text}");
+    }
+}
+
+#[test]
+fn the_middle_of_a_long_table_is_left_out_and_counted() {
+    let text = text_of(&ring(40));
+    assert!(text.contains("60 rows are left out"), "{text}");
+    assert!(text.contains("r(x0)") && text.contains("w(x0)"), "{text}");
 }
