@@ -11,6 +11,7 @@
 //! - `this.part = new Part(this, this.store)`: `x.part.owner` is `x`, `x.part.store` is `x.store`.
 
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
 use crate::body::Body;
 use crate::place::{FieldId, Place, Root, Step};
@@ -26,27 +27,26 @@ pub struct Aliases {
 /// How often each name was seen for each field.
 type Seen<K> = HashMap<(K, Place), u32>;
 
+/// A fresh object, one of its fields, and what its constructor set that to.
+pub type Kept = (Place, FieldId, Place);
+
+/// What one method says: names of fields, and of fields of parts.
+type Named = (Vec<(FieldId, Place)>, Vec<((FieldId, FieldId), Place)>);
+
 impl Aliases {
-    /// Of a program. `kept` tells which fields of a fresh object its constructor sets to what.
-    pub fn new(program: &Program, kept: impl Fn(&Body, Place) -> Vec<(FieldId, Place)>) -> Aliases {
+    /// Of a program. `kept` tells which fields of the fresh objects of a method their constructors
+    /// set to what.
+    pub fn new(program: &Program, kept: impl Fn(&Body) -> Vec<Kept> + Sync) -> Aliases {
+        let named: Vec<Named> =
+            program.methods.par_iter().filter_map(|m| names_in(m, &kept)).collect();
         let (mut fields, mut parts): (Seen<FieldId>, Seen<(FieldId, FieldId)>) = Default::default();
-        for method in &program.methods {
-            for (field, name) in own_names(method) {
-                *fields.entry((field, name)).or_default() += 1;
-            }
-            let Some(body) = method.body.as_deref().filter(|_| !method.fills.is_empty()) else {
-                continue;
-            };
-            for &(part, fresh) in &method.fills {
-                for (field, name) in kept(body, fresh).into_iter().filter(|k| starts_at_this(&k.1))
-                {
-                    *parts.entry(((part, field), name)).or_default() += 1;
-                }
-            }
+        for (own, of_parts) in named {
+            own.into_iter().for_each(|name| *fields.entry(name).or_default() += 1);
+            of_parts.into_iter().for_each(|name| *parts.entry(name).or_default() += 1);
         }
         let all = |field: FieldId, n: u32| program.field_stores[field.0 as usize] == n;
-        let fields = fields.into_iter().filter(|((f, _), n)| all(*f, *n)).map(|(k, _)| k).collect();
-        let parts = parts.into_iter().filter(|((k, _), n)| all(k.0, *n)).map(|(k, _)| k).collect();
+        let fields = certain(fields, |&field, n| all(field, n));
+        let parts = certain(parts, |part, n| all(part.0, n));
         Aliases { fields, parts }
     }
 
@@ -87,6 +87,37 @@ impl Aliases {
         }
         None
     }
+}
+
+/// The names that hold for all stores. Of several for one field the first is taken, whatever the
+/// order in the table was: the result is the same in every run.
+fn certain<K: Copy + Eq + Ord + std::hash::Hash>(
+    seen: Seen<K>,
+    all: impl Fn(&K, u32) -> bool,
+) -> HashMap<K, Place> {
+    let certain = seen.into_iter().filter(|((key, _), n)| all(key, *n)).map(|(name, _)| name);
+    let mut names: Vec<(K, Place)> = certain.collect();
+    names.sort_unstable();
+    names.dedup_by_key(|name| name.0);
+    names.into_iter().collect()
+}
+
+fn names_in(method: &Method, kept: impl Fn(&Body) -> Vec<Kept>) -> Option<Named> {
+    if method.fills.is_empty() && method.captures.is_empty() {
+        return None;
+    }
+    let mut parts = Vec::new();
+    if let Some(body) = method.body.as_deref().filter(|_| !method.fills.is_empty()) {
+        let mut kept = kept(body);
+        kept.retain(|k| starts_at_this(&k.2));
+        kept.sort_by_key(|k| k.0);
+        for &(part, fresh) in &method.fills {
+            let from = kept.partition_point(|k| k.0 < fresh);
+            let of_part = kept[from..].iter().take_while(|k| k.0 == fresh);
+            parts.extend(of_part.map(|&(_, field, name)| ((part, field), name)));
+        }
+    }
+    Some((own_names(method), parts))
 }
 
 fn starts_at_this(place: &Place) -> bool {

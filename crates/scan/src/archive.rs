@@ -255,6 +255,48 @@ impl<'f> Finder<'f> {
     }
 }
 
+/// How many class files there are in inputs, as far as their lists of contents tell. Only for
+/// showing how far the work is: what cannot be read counts as nothing here and is an error later.
+pub fn count(inputs: &[Input]) -> usize {
+    let in_input = |input: &Input| match input {
+        Input::Path(path) => count_in(path, true),
+        Input::Module { image, name } => count_in_image(image, Some(name)),
+    };
+    inputs.iter().map(in_input).sum()
+}
+
+fn count_in(path: &Path, named: bool) -> usize {
+    let shown = path.to_string_lossy();
+    if path.is_dir() {
+        let inside = std::fs::read_dir(path).into_iter().flatten().flatten().map(|e| e.path());
+        let inside = inside.filter(|p| !(p.is_symlink() && p.is_dir()));
+        return inside.map(|p| count_in(&p, false)).sum();
+    }
+    if is_class(&shown) {
+        return 1;
+    }
+    match magic(path) {
+        Ok(magic) if named && is_image(magic) => count_in_image(path, None),
+        Ok(_) if named || is_archive(&shown) => count_in_archive(path).unwrap_or_default(),
+        Ok(_) | Err(_) => 0,
+    }
+}
+
+fn count_in_archive(path: &Path) -> Option<usize> {
+    let zip = ZipArchive::new(std::io::BufReader::new(File::open(path).ok()?)).ok()?;
+    let names = zip.file_names().flatten();
+    Some(names.filter(|n| is_class(n) && !is_other_version(n)).count())
+}
+
+fn count_in_image(path: &Path, module: Option<&String>) -> usize {
+    let names = JImage::open(path).ok().and_then(|image| {
+        let names = image.resource_names().ok()?;
+        let classes = names.iter().filter(|n| n.extension == "class");
+        Some(classes.filter(|n| module.is_none_or(|m| n.module == *m)).count())
+    });
+    names.unwrap_or_default()
+}
+
 fn is_class(name: &str) -> bool {
     name.ends_with(".class")
 }

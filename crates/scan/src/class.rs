@@ -81,6 +81,8 @@ pub struct ParsedMethod {
     pub synchronized: bool,
     /// Whether it has no code because a subclass must give it.
     pub is_abstract: bool,
+    /// Whether only its own class can call it.
+    pub is_private: bool,
     /// Its first source line; 0 when unknown.
     pub line: u16,
     /// What is kept of its code.
@@ -213,6 +215,7 @@ impl<'a> Reader<'a> {
             is_static,
             synchronized: flags.contains(AccessFlags::SYNCHRONIZED),
             is_abstract: flags.contains(AccessFlags::ABSTRACT),
+            is_private: flags.contains(AccessFlags::PRIVATE),
             line,
             body: flow.body,
             returns: flow.returns,

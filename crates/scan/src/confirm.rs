@@ -1,17 +1,18 @@
 //! Marks warnings that a trace confirms: inside the method that holds the outer lock, the inner
 //! lock was released and taken again, and another thread had it in between.
 //!
-//! A trace names methods by the labels of its blocks (`pkg/Class.method(desc)`), and locks by
-//! names of its own. Which lock of the trace is the witness is told by where it is taken: the
-//! acquire stands in the method at the end of one of the warning's chains, by its site or by
-//! the innermost open block; or the lock's name contains the class that takes it.
+//! A trace names methods by the labels of its blocks (`pkg/Class.method(desc)`, or the same with
+//! dots or without the descriptor), and locks by names of its own. Which lock of the trace is the
+//! witness is told by where it is taken: the acquire stands at the file and line of one of the
+//! warning's uses, or in the method at the end of one of its chains, by its site or by the
+//! innermost open block; or the lock's name contains the class that takes it.
 
 use hashbrown::HashMap;
 use paceline_trace::{
     Batch, Error, Event, EventNo, LabelId, LockId, Op, Source, Symbols, ThreadId,
 };
 
-use crate::finding::{Confirmation, Warning};
+use crate::finding::{Confirmation, Site, Warning};
 
 /// What one thread is doing.
 #[derive(Default)]
@@ -60,7 +61,11 @@ pub fn confirm(
     for (i, warning) in warnings.iter().enumerate() {
         let outers = warning.outer.iter().chain(&warning.also_held);
         for outer in outers {
-            by_method.entry(outer.site.method.clone()).or_default().push(i);
+            let method = &outer.site.method;
+            let names = [Some(method.as_str()), method.split_once('(').map(|m| m.0)];
+            for name in names.into_iter().flatten() {
+                by_method.entry(name.to_owned()).or_default().push(i);
+            }
         }
     }
     let mut confirmer =
@@ -110,9 +115,8 @@ impl Confirmer<'_> {
     fn begin(&mut self, thread: ThreadId, label: LabelId, symbols: &Symbols) {
         let by_method = &self.by_method;
         let about = self.by_label.entry(label).or_insert_with(|| {
-            let name =
-                label.is_named().then(|| String::from_utf8_lossy(symbols.labels.name(label.0)));
-            name.and_then(|n| by_method.get(n.as_ref()).cloned()).unwrap_or_default()
+            let name = label.is_named().then(|| method_name(symbols.labels.name(label.0)));
+            name.and_then(|n| by_method.get(&n).cloned()).unwrap_or_default()
         });
         let state = self.threads.entry(thread).or_default();
         state.blocks.push(label);
@@ -181,9 +185,36 @@ fn is_witness(
     let site = symbols.site_info(event.site);
     let block = innermost.filter(|l| l.is_named()).map(|l| symbols.labels.name(l.0));
     let stands_in = |method: &str| {
-        let at_site = site.is_some_and(|s| symbols.texts.name(s.method.0) == method.as_bytes());
-        at_site || block == Some(method.as_bytes())
+        let at_site = site.is_some_and(|s| is_method(symbols.texts.name(s.method.0), method));
+        at_site || block.is_some_and(|name| is_method(name, method))
     };
+    let uses = || warning.first.iter().chain(&warning.second);
+    if site.is_some_and(|s| uses().any(|u| is_at(u, symbols.texts.name(s.file.0), s.line))) {
+        return true;
+    }
     let name = String::from_utf8_lossy(symbols.locks.name(lock.0)).replace('.', "/");
     takers.into_iter().any(|t| stands_in(&t.method)) || name.contains(&warning.lock.taken_in)
+}
+
+/// A method's name as class files write it, whatever a trace puts between its parts.
+fn method_name(name: &[u8]) -> String {
+    let text = String::from_utf8_lossy(name);
+    let (path, desc) = text.split_at(text.find('(').unwrap_or(text.len()));
+    match path.rsplit_once('.') {
+        Some((class, method)) => format!("{}.{method}{desc}", class.replace('.', "/")),
+        None => text.into_owned(),
+    }
+}
+
+/// Whether a trace means this method, with its descriptor or without.
+fn is_method(name: &[u8], method: &str) -> bool {
+    let name = method_name(name);
+    name == method || (!name.contains('(') && method.split_once('(').is_some_and(|m| m.0 == name))
+}
+
+/// Whether a use stands in this line of this file, of which a trace may know the name alone.
+fn is_at(used: &Site, file: &[u8], line: u32) -> bool {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let file = last(&String::from_utf8_lossy(file));
+    line > 0 && used.line == Some(line) && used.file.as_deref().is_some_and(|f| last(f) == file)
 }

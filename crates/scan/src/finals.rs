@@ -12,11 +12,13 @@
 //!
 //! Beyond the paper: a witness may be the pseudo-lock of a lambda that was passed in. Its context
 //! may be known while the lock is not; such a witness is carried on to the caller that made the
-//! lambda.
+//! lambda. And a potential witness whose share has fallen so low that the warning would not be
+//! shown in any case is dropped: its share can only fall further, and in large programs nearly all
+//! are of this kind.
 
 use hashbrown::HashMap;
 
-use crate::body::Body;
+use crate::body::{Body, SiteId};
 use crate::facts::Facts;
 use crate::held::{ALL, At, LocksHeld, Taking, World, lambda_of, times};
 use crate::place::Place;
@@ -25,7 +27,7 @@ use crate::state::{Context, Twice};
 
 /// Of one lock in one method, this many potential witnesses are carried up: more of them would be
 /// merged into one warning in the end.
-const PER_LOCK: usize = 4;
+const PER_LOCK: u8 = 4;
 
 /// Locks of static fields and class objects are carried up this far.
 const GLOBAL_HOPS: u8 = 2;
@@ -52,7 +54,7 @@ pub struct Witness {
 }
 
 /// A potential witness in a method.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Potential {
     origin: u32,
     lock: Place,
@@ -61,34 +63,59 @@ struct Potential {
     hops: u8,
     /// The context, when only the lock behind a lambda is missing.
     context: Option<(MethodId, Context)>,
-    path: Vec<(MethodId, At)>,
+    /// The last call on the way here, in [`Finals::hops`].
+    path: Option<HopId>,
 }
 
-struct Finals<'f> {
+/// A call on the way up.
+#[derive(Clone, Copy)]
+struct HopId(u32);
+
+/// A call on the way up, and the call below it. Ways share their lower ends.
+struct Hop {
+    call: (MethodId, At),
+    below: Option<HopId>,
+}
+
+/// Where a potential witness comes from.
+struct Origin {
+    method: MethodId,
+    twice: Twice,
+    share: u8,
+}
+
+struct Finals<'f, S> {
     world: &'f World<'f>,
     held: &'f LocksHeld,
     facts: &'f [Option<Box<Facts>>],
-    origins: Vec<(MethodId, Twice)>,
+    /// The smallest share that is of interest.
+    floor: u8,
+    origins: Vec<Origin>,
+    hops: Vec<Hop>,
     /// How many were carried of each lock in each method.
-    carried: HashMap<(MethodId, Place, Place, bool), usize>,
+    carried: HashMap<(MethodId, Place, Place, bool), u8>,
     work: std::collections::VecDeque<(MethodId, Potential)>,
-    found: Vec<Witness>,
+    sink: S,
 }
 
-/// All instances of the pattern.
+/// Tells `sink` of all instances of the pattern whose share is `floor` or more, and of some others.
 pub fn witnesses(
     world: &World<'_>,
     held: &LocksHeld,
     facts: &[Option<Box<Facts>>],
-) -> Vec<Witness> {
+    floor: u8,
+    sink: impl FnMut(&Witness),
+) {
     let mut finals = Finals {
         world,
         held,
         facts,
+        floor,
         origins: Vec::new(),
+        hops: Vec::new(),
         carried: HashMap::new(),
         work: std::collections::VecDeque::new(),
-        found: Vec::new(),
+        sink,
     };
     for (method, facts) in facts.iter().enumerate() {
         let twice = facts.iter().flat_map(|f| &f.twice);
@@ -97,13 +124,13 @@ pub fn witnesses(
     while let Some((method, potential)) = finals.work.pop_front() {
         finals.carry(method, &potential);
     }
-    finals.found
 }
 
-impl Finals<'_> {
+impl<S: FnMut(&Witness)> Finals<'_, S> {
     fn start(&mut self, method: MethodId, twice: &Twice) {
         let origin = self.origins.len() as u32;
-        self.origins.push((method, *twice));
+        let share = twice.first.taking.share.min(twice.second.taking.share);
+        self.origins.push(Origin { method, twice: *twice, share });
         let potential = Potential {
             origin,
             lock: twice.first.lock,
@@ -111,12 +138,12 @@ impl Finals<'_> {
             share: ALL,
             hops: 0,
             context: twice.context.map(|c| (method, c)),
-            path: Vec::new(),
+            path: None,
         };
         let open = potential.lock.is_callback() || potential.second.is_callback();
         if potential.context.is_some() && !open {
-            self.found.push(self.witness(&potential, None));
-        } else {
+            self.tell(&potential, None);
+        } else if share >= self.floor {
             self.keep(method, potential);
         }
     }
@@ -130,8 +157,8 @@ impl Finals<'_> {
         }
         let key = (method, potential.lock, potential.second, potential.context.is_some());
         let count = self.carried.entry(key).or_default();
-        *count += 1;
-        if *count <= PER_LOCK {
+        if *count < PER_LOCK {
+            *count += 1;
             self.work.push_back((method, potential));
         }
     }
@@ -139,24 +166,29 @@ impl Finals<'_> {
     /// To all calls of a method.
     fn carry(&mut self, method: MethodId, potential: &Potential) {
         let calls = self.world.calls;
+        let origin_share = self.origins[potential.origin as usize].share;
         for &site in calls.sites_of.get(method.0) {
             let callees = calls.of(site);
             let certain = callees.own == Some(method) || callees.choices == 1;
             let part = if certain { ALL } else { (u32::from(ALL) / callees.choices) as u8 };
             let share = times(potential.share, part);
-            if share == 0 {
+            if times(origin_share, share) < self.floor {
                 continue;
             }
+            let up = Potential { share, hops: potential.hops.saturating_add(1), ..*potential };
             for &caller in calls.callers.get(site.0) {
-                let Some(body) = &self.world.program.method(caller).body else { continue };
-                for (i, event) in body.events.iter().enumerate() {
-                    if let Some((_, args)) = event.call().filter(|call| call.0 == site) {
-                        let args = calls.args(body, site, args);
-                        let hops = potential.hops.saturating_add(1);
-                        let up = Potential { share, hops, ..potential.clone() };
-                        self.arrive(caller, body, i as u32, At::from(event), args, up);
-                    }
-                }
+                self.carry_to(caller, site, up);
+            }
+        }
+    }
+
+    /// To all calls at a site in one method.
+    fn carry_to(&mut self, caller: MethodId, site: SiteId, up: Potential) {
+        let Some(body) = &self.world.program.method(caller).body else { return };
+        for (i, event) in body.events.iter().enumerate() {
+            if let Some((_, args)) = event.call().filter(|call| call.0 == site) {
+                let args = self.world.calls.args(body, site, args);
+                self.arrive(caller, body, i as u32, At::from(event), args, up);
             }
         }
     }
@@ -179,12 +211,13 @@ impl Finals<'_> {
             return;
         }
         if up.context.is_none() {
-            up.path.insert(0, (caller, at));
             let held = self.facts[caller.0 as usize].as_ref().map_or(&[][..], |f| f.held_at(event));
             if held.iter().any(|c| c.lock == up.lock || c.lock == up.second) {
                 return;
             }
             up.context = held.last().map(|&c| (caller, c));
+            self.hops.push(Hop { call: (caller, at), below: up.path });
+            up.path = Some(HopId(self.hops.len() as u32 - 1));
         }
         self.settle(caller, body, up);
     }
@@ -193,14 +226,14 @@ impl Finals<'_> {
     fn settle(&mut self, method: MethodId, body: &Body, up: Potential) {
         let private = |p: Place| matches!(p.root(), crate::place::Root::New(_));
         if let Some((site, captured)) = lambda_of(body, up.lock).filter(|_| up.lock == up.second) {
-            let outer = self.origins[up.origin as usize].1.second.taking;
+            let outer = self.origins[up.origin as usize].twice.second.taking;
             for (lock, taking) in self.held.by_lambda(self.world, body, site, captured, outer) {
                 if up.context.is_some_and(|c| c.0 == method && c.1.lock == lock) || private(lock) {
                     continue;
                 }
-                let known = Potential { lock, second: lock, ..up.clone() };
+                let known = Potential { lock, second: lock, ..up };
                 if known.context.is_some() {
-                    self.found.push(self.witness(&known, Some((method, taking))));
+                    self.tell(&known, Some((method, taking)));
                 }
             }
             return;
@@ -208,26 +241,34 @@ impl Finals<'_> {
         let open = up.lock.is_callback() || up.second.is_callback();
         if up.context.is_some() && !open {
             if !private(up.lock) && !private(up.second) {
-                self.found.push(self.witness(&up, None));
+                self.tell(&up, None);
             }
         } else {
             self.keep(method, up);
         }
     }
 
-    fn witness(&self, potential: &Potential, lambda: Option<(MethodId, Taking)>) -> Witness {
-        let (method, twice) = self.origins[potential.origin as usize];
+    fn tell(&mut self, potential: &Potential, lambda: Option<(MethodId, Taking)>) {
+        let Origin { method, twice, .. } = self.origins[potential.origin as usize];
         let own =
             Context { lock: Place::UNKNOWN, style: crate::body::Style::Monitor, at: At::default() };
-        Witness {
+        let path = self.path(potential.path);
+        (self.sink)(&Witness {
             method,
             twice,
             context: potential.context.unwrap_or((method, own)),
             lock: potential.lock,
             second: potential.second,
-            path: potential.path.clone(),
+            path,
             share: potential.share,
             lambda,
-        }
+        });
+    }
+
+    /// The calls on a way, the outermost first.
+    fn path(&self, last: Option<HopId>) -> Vec<(MethodId, At)> {
+        let hop = |id: HopId| &self.hops[id.0 as usize];
+        let hops = std::iter::successors(last.map(hop), |h| h.below.map(hop));
+        hops.map(|h| h.call).collect()
     }
 }

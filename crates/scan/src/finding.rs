@@ -96,9 +96,16 @@ impl Warning {
         &self.second[0]
     }
 
+    /// What to do about it.
+    pub fn fix(&self) -> String {
+        let second = self.second_lock.as_ref().unwrap_or(&self.lock);
+        self.rule.fix(&self.lock.expression, &second.expression)
+    }
+
     /// The same for the same warning after unrelated changes: lines do not count.
     pub fn fingerprint(&self) -> String {
-        let text = [self.rule.id(), &self.site().method, &self.lock.expression].join("|");
+        let outer = self.outer.as_ref().map_or("", |o| &o.site.method);
+        let text = [self.rule.id(), &self.site().method, &self.lock.expression, outer].join("|");
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -115,7 +122,8 @@ pub struct Counts {
     pub methods: usize,
     /// Source lines, as far as line tables tell.
     pub lines: u64,
-    /// Warnings hidden because they are not sure enough.
+    /// Warnings hidden because they are not sure enough. There may be more: what is unsure already
+    /// is not followed to further callers.
     pub unsure: usize,
     /// Warnings hidden by suppressions and annotations.
     pub suppressed: usize,

@@ -135,9 +135,9 @@ impl LocksHeld {
             }
             let changed = held.update_methods(world, &dirty);
             let sites =
-                distinct(changed.iter().flat_map(|&m| world.calls.sites_of.get(m)).map(|s| s.0));
+                unique(changed.iter().flat_map(|&m| world.calls.sites_of.get(m)).map(|s| s.0));
             let changed = held.update_sites(world, &sites);
-            dirty = distinct(changed.iter().flat_map(|&s| world.calls.callers.get(s)).map(|m| m.0));
+            dirty = unique(changed.iter().flat_map(|&s| world.calls.callers.get(s)).map(|m| m.0));
         }
         held
     }
@@ -224,7 +224,14 @@ impl LocksHeld {
                 let passed = world.calls.args(body, site, args);
                 self.by_call(world, body, site, passed, At::from(event), |lock, mut taking| {
                     taking.always &= event.reach == Reach::Always;
-                    taking.share = times(times(taking.share, CALL_SHARE), reach_share(event.reach));
+                    let lazy = event.reach == Reach::Sometimes && returns_value;
+                    let reached = match taking.via {
+                        Some((callee, _)) if lazy && computes_once(world.program, callee) => {
+                            LAZY_SHARE
+                        }
+                        _ => reach_share(event.reach),
+                    };
+                    taking.share = times(times(taking.share, CALL_SHARE), reached);
                     if taking.share > 0 {
                         held.push(Held { lock, taking });
                     }
@@ -378,6 +385,17 @@ fn is_initialisation(body: &Body, enter: &Event) -> bool {
     locked.into_iter().any(|e| matches!(e.op, Op::SetField(_)))
 }
 
+/// Whether a private method sets a field under a lock: the second half of a value that is computed
+/// when it is first asked for. Every lazy value of Scala has such a method.
+fn computes_once(program: &Program, callee: MethodId) -> bool {
+    let method = program.method(callee);
+    let Some(body) = method.body.as_deref().filter(|_| method.is_private) else { return false };
+    let sets = |e: &Event| matches!(e.op, Op::SetField(_));
+    let enters = |e: &&Event| matches!(e.op, Op::Enter { .. });
+    let in_block = || body.events.iter().filter(enters).any(|e| is_initialisation(body, e));
+    if method.synchronized { body.events.iter().any(sets) } else { in_block() }
+}
+
 /// Whether a place is `this.this$0`, the object that an object of an inner class belongs to.
 fn is_outer_object(program: &Program, place: Place) -> bool {
     match place.first() {
@@ -413,7 +431,8 @@ fn best_of_each(mut held: Vec<Held>) -> Box<[Held]> {
     held.into()
 }
 
-fn distinct(items: impl Iterator<Item = u32>) -> Vec<u32> {
+/// Sorted, each one once.
+pub fn unique(items: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut items: Vec<u32> = items.collect();
     items.sort_unstable();
     items.dedup();

@@ -16,13 +16,14 @@
 //! | `held` | LOCKSHELD | 4.3, figure 7 |
 //! | `state`, `facts` | R, T, P and their transfer functions | 4.2, 4.6, figures 6 and 9 |
 //! | `finals` | FINAL_T, FINAL_P | 4.4, figures 8 and 10 |
-//! | `composite` | collections that are asked and then changed | beyond |
+//! | `composite`, `callers` | collections that are asked and then changed | beyond |
 //! | `report`, `suppress` | warnings | 4.5, 5.2 |
 
 mod aliases;
 mod archive;
 mod body;
 mod bytecode;
+mod callers;
 mod calls;
 mod cfg;
 mod class;
@@ -46,7 +47,6 @@ mod state;
 mod summaries;
 mod suppress;
 mod tables;
-mod text;
 mod values;
 
 pub use archive::{Input, Limits, ScanError};

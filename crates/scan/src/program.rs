@@ -58,6 +58,8 @@ pub struct Method {
     pub synchronized: bool,
     /// Whether it has no code because a subclass must give it.
     pub is_abstract: bool,
+    /// Whether only its own class can call it.
+    pub is_private: bool,
     /// Its first source line; 0 when unknown.
     pub line: u16,
     /// What is kept of its code.
@@ -322,6 +324,7 @@ fn method(parsed: ParsedMethod, class: ClassId, numbers: &Numbers) -> Method {
         is_static: parsed.is_static,
         synchronized: parsed.synchronized,
         is_abstract: parsed.is_abstract,
+        is_private: parsed.is_private,
         line: parsed.line,
         body: parsed.body,
         returns: parsed.returns,

@@ -4,6 +4,7 @@
 use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 
+use crate::callers::Callers;
 use crate::composite::{Composite, Kind};
 use crate::facts::Facts;
 use crate::finals::Witness;
@@ -20,6 +21,15 @@ const NEARLY_ALL: u8 = 200;
 /// Shares from here on are most.
 const MOST: u8 = 100;
 
+/// The smallest share that a warning of this confidence can have.
+pub fn least_share(confidence: Confidence) -> u8 {
+    match confidence {
+        Confidence::Low => 1,
+        Confidence::Medium => MOST,
+        Confidence::High => NEARLY_ALL,
+    }
+}
+
 /// Makes warnings.
 pub struct Reporter<'r> {
     /// The program.
@@ -28,6 +38,8 @@ pub struct Reporter<'r> {
     pub facts: &'r [Option<Box<Facts>>],
     /// For text.
     pub show: Show<'r>,
+    /// Who holds locks around calls.
+    pub callers: Callers<'r>,
     /// What is not wanted.
     pub suppressions: &'r Suppressions,
     /// What is not sure enough.
@@ -57,15 +69,16 @@ struct MergeKey {
 impl<'r> Reporter<'r> {
     /// Without any warnings yet.
     pub fn new(
-        program: &'r Program,
+        callers: Callers<'r>,
         held: &'r LocksHeld,
-        facts: &'r [Option<Box<Facts>>],
         suppressions: &'r Suppressions,
         min_confidence: Confidence,
     ) -> Reporter<'r> {
+        let Callers { program, facts, .. } = callers;
         Reporter {
             program,
             facts,
+            callers,
             show: Show { program, held },
             suppressions,
             min_confidence,
@@ -81,16 +94,18 @@ impl<'r> Reporter<'r> {
         self.counts.unsure = self.unsure.iter().filter(|&l| !sure.contains_key(l)).count();
         let mut located: Vec<(Location, (Warning, MergeKey))> = self.located.into_iter().collect();
         located.sort_unstable_by_key(|l| l.0);
-        let mut merged: HashMap<MergeKey, Warning> = HashMap::new();
+        // In the order of their places, so that those that sort alike stay in it.
+        let mut warnings: Vec<Warning> = Vec::new();
+        let mut merged: HashMap<MergeKey, usize> = HashMap::new();
         for (_, (warning, key)) in located {
             match merged.entry(key) {
-                Entry::Occupied(mut kept) => merge(kept.get_mut(), warning),
+                Entry::Occupied(kept) => merge(&mut warnings[*kept.get()], warning),
                 Entry::Vacant(free) => {
-                    free.insert(warning);
+                    free.insert(warnings.len());
+                    warnings.push(warning);
                 }
             }
         }
-        let mut warnings: Vec<Warning> = merged.into_values().collect();
         warnings.iter_mut().for_each(tidy);
         warnings.sort_by_cached_key(|w| (w.site().clone(), w.rule, w.lock.expression.clone()));
         (warnings, self.counts)
@@ -216,12 +231,18 @@ impl<'r> Reporter<'r> {
         let [first, second] = calls.map(|n| self.program.text(n).into_owned());
         let shared =
             !matches!(found.collection.root(), Root::Value(_) | Root::Phi(_) | Root::Param(1..));
-        let confidence = match (found.guarded, shared) {
+        let by_callers = !found.guarded && self.callers.all_hold_a_lock(method);
+        let confidence = match (found.guarded || by_callers, shared) {
             (true, _) => Confidence::Low,
             (false, true) => Confidence::High,
             (false, false) => Confidence::Medium,
         };
-        let doubts = if found.guarded { vec!["another lock is held".to_owned()] } else { vec![] };
+        let doubt = match (found.guarded, by_callers) {
+            (true, _) => Some("another lock is held"),
+            (false, true) => Some("all callers hold a lock"),
+            (false, false) => None,
+        };
+        let doubts = doubt.into_iter().map(str::to_owned).collect();
         let message = match found.kind {
             Kind::Iteration => format!("`{expression}` is iterated over without holding its lock"),
             Kind::MapCheckThenAct | Kind::CheckThenAct => format!(

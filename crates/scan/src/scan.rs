@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::archive::{ClassSource, Finder, Input, Limits, ScanError};
+use crate::archive::{ClassSource, Finder, Input, Limits, ScanError, count};
+use crate::callers::Callers;
 use crate::calls::Calls;
 use crate::class::{Parsed, parse};
 use crate::composite::Roles;
@@ -12,7 +13,7 @@ use crate::finding::{Confidence, Report};
 use crate::held::{LocksHeld, World};
 use crate::hierarchy::Hierarchy;
 use crate::program::{MethodId, Program};
-use crate::report::{Reporter, source_lines};
+use crate::report::{Reporter, least_share, source_lines};
 use crate::settle::settle;
 use crate::summaries::Summaries;
 use crate::suppress::Suppressions;
@@ -44,8 +45,13 @@ impl Default for Options {
 /// How far a scan has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// So many class files have been read; how many there are is not known before.
-    Reading(usize),
+    /// So many class files of all have been read.
+    Reading {
+        /// Done.
+        done: usize,
+        /// Of so many; archives inside archives are counted when they are opened.
+        total: usize,
+    },
     /// The call graph is being made.
     Linking,
     /// So many methods of all have been analysed.
@@ -84,9 +90,10 @@ pub fn scan(
     let roles = Roles::new(&program);
     let analysis = Analysis { world: &world, held: &held, roles: &roles, pairs: options.pairs };
     let facts = analyse(&analysis, program.methods.len(), progress);
-    let mut reporter =
-        Reporter::new(&program, &held, &facts, &options.suppressions, options.min_confidence);
-    witnesses(&world, &held, &facts).iter().for_each(|w| reporter.witness(w));
+    let callers = Callers { program: &program, calls: &calls, facts: &facts };
+    let mut reporter = Reporter::new(callers, &held, &options.suppressions, options.min_confidence);
+    let floor = least_share(options.min_confidence);
+    witnesses(&world, &held, &facts, floor, |w| reporter.witness(w));
     for (method, facts) in facts.iter().enumerate() {
         let composites = facts.iter().flat_map(|f| &f.composites);
         composites.for_each(|c| reporter.composite(MethodId(method as u32), c));
@@ -122,12 +129,16 @@ fn read(
     let mut program = Program::default();
     let mut bad_classes = Vec::new();
     let mut batch: Vec<ClassSource> = Vec::with_capacity(BATCH);
+    let listed = count(inputs) + count(libraries);
+    let mut done = 0;
+    progress(Progress::Reading { done, total: listed });
     for (inputs, library) in [(inputs, false), (libraries, true)] {
         let mut found = |source: ClassSource| {
             batch.push(source);
             if batch.len() == BATCH {
+                done += BATCH;
                 join(&mut program, std::mem::take(&mut batch), &mut bad_classes);
-                progress(Progress::Reading(program.classes.len()));
+                progress(Progress::Reading { done, total: listed.max(done) });
             }
         };
         let mut finder = Finder::new(options.limits, library, &mut found, errors);

@@ -13,11 +13,13 @@
 //!
 //! All are least fixed points over the call graph, found in rounds.
 
+use hashbrown::HashMap;
 use rayon::prelude::*;
 
-use crate::aliases::Aliases;
+use crate::aliases::{Aliases, Kept};
 use crate::body::{Body, Event, Op, SiteId};
 use crate::calls::Calls;
+use crate::held::unique;
 use crate::place::{FieldId, Place, Root, Step};
 use crate::program::{Method, MethodId, Program};
 
@@ -63,7 +65,7 @@ impl Summaries {
             }
             gives = next;
         }
-        let aliases = Aliases::new(program, |body, object| fields_from_calls(body, object, &gives));
+        let aliases = Aliases::new(program, |body| kept_by_fresh(body, &gives));
         let bodies = program.methods.par_iter_mut().filter_map(|m| m.body.as_mut());
         bodies.flat_map_iter(|b| &mut b.places).for_each(|p| *p = aliases.shortest(*p));
         Summaries { escapes: escapes(program, calls), gives, aliases }
@@ -121,29 +123,43 @@ impl Summaries {
     }
 }
 
-/// Replaces the results of getters and factories by what they are.
+/// Replaces the results of getters and factories by what they are. Results are named by the
+/// position of their call; the replacements are collected first, since a long method has as many
+/// places as calls and must not look through all of them for each.
 fn substitute(method: &mut Method, sites: &[Gives]) {
     let Some(body) = &mut method.body else { return };
-    for at in 0..body.events.len() {
-        let Op::Call { site, args } = body.events[at].op else { continue };
+    let mut known: HashMap<u32, Place> = HashMap::new();
+    for event in &body.events {
+        let Op::Call { site, args } = event.op else { continue };
         let given = &sites[site.0 as usize];
-        let result = Place::root_only(Root::Value(body.events[at].pc.into()));
+        let result = Place::root_only(Root::Value(event.pc.into()));
         let place = match given.place {
-            Some(place) => place.translate(&body.places[args as usize..]),
-            None if given.fresh => Place::root_only(Root::New(body.events[at].pc.into())),
+            Some(place) => {
+                let renamed = |p: &mut Place| *p = replaced(*p, &known);
+                body.places[args as usize..].iter_mut().take(ARGUMENTS).for_each(renamed);
+                place.translate(&body.places[args as usize..])
+            }
+            None if given.fresh => Place::root_only(Root::New(event.pc.into())),
             None => continue,
         };
-        if place.is_unknown() || place.root() == result.root() {
-            continue;
+        if !place.is_unknown() && place.root() != result.root() {
+            known.insert(result.root_code(), place);
         }
-        let replace = |p: &mut Place| {
-            if p.root() == result.root() {
-                *p = p.on(place);
-            }
-        };
-        body.places.iter_mut().for_each(replace);
-        method.returns.iter_mut().for_each(replace);
     }
+    if !known.is_empty() {
+        let places = body.places.iter_mut().chain(&mut method.returns);
+        places.for_each(|p| *p = replaced(*p, &known));
+    }
+}
+
+/// More arguments than any getter looks at.
+const ARGUMENTS: usize = 8;
+
+/// A place with the results that it starts with replaced. Code that runs in a loop may name results
+/// in a circle; the way round is cut off.
+fn replaced(place: Place, known: &HashMap<u32, Place>) -> Place {
+    let next = |p: &Place| known.get(&p.root_code()).map(|&base| p.on(base));
+    std::iter::successors(Some(place), next).take(8).last().unwrap_or(place)
 }
 
 /// What a method gives back, with what its callees give back.
@@ -181,8 +197,32 @@ fn fields_from_calls(body: &Body, object: Place, sites: &[Gives]) -> Vec<(FieldI
     fields
 }
 
+/// The same for all objects that are made in a body.
+fn kept_by_fresh(body: &Body, sites: &[Gives]) -> Vec<Kept> {
+    let mut kept = Vec::new();
+    for event in &body.events {
+        let Op::Call { site, args } = event.op else { continue };
+        let given = &sites[site.0 as usize].fields;
+        if given.is_empty() {
+            continue;
+        }
+        let passed = &body.places[args as usize..];
+        let made_here = Place::root_only(Root::New(event.pc.into()));
+        let receiver = passed.first().filter(|p| p.len() == 0 && **p != made_here);
+        let receiver = receiver.filter(|p| matches!(p.root(), Root::New(_)));
+        for object in receiver.copied().into_iter().chain([made_here]) {
+            let set = given.iter().map(|(f, p)| (object, *f, p.translate(passed)));
+            kept.extend(set.filter(|k| k.2.is_visible_outside()));
+        }
+    }
+    kept
+}
+
 /// Sorted, without the fields that are said to be two different things.
 fn distinct(mut fields: Vec<(FieldId, Place)>) -> Vec<(FieldId, Place)> {
+    if fields.len() < 2 {
+        return fields;
+    }
     fields.sort_unstable();
     fields.dedup();
     let clash = |i: usize, f: &[(FieldId, Place)]| {
@@ -206,31 +246,45 @@ fn common(targets: &[MethodId], choices: u32, methods: &[Gives]) -> Gives {
 }
 
 /// Which arguments of each site escape. Without callees nothing is known: all but the receiver.
+/// Found in rounds like LOCKSHELD: what did not change is not looked at again.
 fn escapes(program: &Program, calls: &Calls) -> Vec<u32> {
     let mut methods: Vec<u32> = program.methods.iter().map(|m| m.stored).collect();
-    loop {
-        let sites: Vec<u32> = calls
-            .callees
-            .par_iter()
-            .enumerate()
-            .map(|(site, c)| {
-                let fixed = program.sites[site].kind == crate::body::CallKind::Static;
-                let unknown = if fixed { u32::MAX } else { u32::MAX - 1 };
-                let known = c.targets.iter().fold(0, |bits, m| bits | methods[m.0 as usize]);
-                if c.choices == 0 { unknown } else { known }
-            })
-            .collect();
-        let next: Vec<u32> = program
-            .methods
-            .par_iter()
-            .zip(&methods)
-            .map(|(m, &old)| old | m.body.as_deref().map_or(0, |b| passed_on(b, calls, &sites)))
-            .collect();
-        if next == methods {
-            return sites;
-        }
-        methods = next;
+    let mut sites = vec![0; calls.callees.len()];
+    let mut dirty: Vec<u32> = (0..calls.callees.len() as u32).collect();
+    while !dirty.is_empty() {
+        let at_site = |s: u32| escapes_at(program, calls, SiteId(s), &methods);
+        let changed = update(&mut sites, &dirty, at_site);
+        let callers = changed.iter().flat_map(|&s| calls.callers.get(s)).map(|m| m.0);
+        let old = methods.clone();
+        let in_method = |m: u32| {
+            let body = program.method(MethodId(m)).body.as_deref();
+            old[m as usize] | body.map_or(0, |b| passed_on(b, calls, &sites))
+        };
+        let changed = update(&mut methods, &unique(callers), in_method);
+        dirty = unique(changed.iter().flat_map(|&m| calls.sites_of.get(m)).map(|s| s.0));
     }
+    sites
+}
+
+fn escapes_at(program: &Program, calls: &Calls, site: SiteId, methods: &[u32]) -> u32 {
+    let callees = calls.of(site);
+    if callees.choices == 0 {
+        let fixed = program.site_key(site).kind == crate::body::CallKind::Static;
+        return if fixed { u32::MAX } else { u32::MAX - 1 };
+    }
+    callees.targets.iter().fold(0, |bits, m| bits | methods[m.0 as usize])
+}
+
+/// Computes some values anew; tells which changed.
+fn update(values: &mut [u32], dirty: &[u32], new: impl Fn(u32) -> u32 + Sync) -> Vec<u32> {
+    let computed: Vec<u32> = dirty.par_iter().map(|&i| new(i)).collect();
+    let mut changed = Vec::new();
+    for (&i, value) in dirty.iter().zip(computed) {
+        if std::mem::replace(&mut values[i as usize], value) != value {
+            changed.push(i);
+        }
+    }
+    changed
 }
 
 /// The parameters that a method passes to calls that let them escape.

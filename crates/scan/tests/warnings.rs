@@ -9,6 +9,7 @@ use std::path::Path;
 
 use paceline_scan::{Input, Options, Report, Rule, Suppressions, Warning, confirm, scan};
 use paceline_trace::format::std::StdReader;
+use paceline_trace::{Batch, Error, SiteInfo, Skipped, Source, Symbols};
 
 fn program(name: &str, options: &Options) -> Option<Report> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/scan");
@@ -73,17 +74,6 @@ fn locks_and_methods_can_be_suppressed() {
     }
 }
 
-#[test]
-fn reports_are_shown_as_text_and_as_json() {
-    let Some(report) = program("Figure1.java", &Options::default()) else { return };
-    let text = report.to_string();
-    assert!(text.contains("figure1/Figure1.java:21: `arg1` is locked"), "{text}");
-    assert!(text.contains("1 warnings in 2 classes"), "{text}");
-    let json = serde_json::to_value(&report).unwrap();
-    assert_eq!(json["warnings"][0]["rule"], "locked-twice");
-    assert_eq!(json["warnings"][0]["confidence"], "high");
-}
-
 fn confirmed(trace: &str) -> Option<Option<[u64; 3]>> {
     let mut warnings = figure1()?;
     let contains = "begin(figure1/Line.contains(Lfigure1/Location;)Z)";
@@ -113,6 +103,48 @@ fn a_trace_with_another_thread_in_between_confirms() {
     assert_eq!(confirmed(&format!("{point} {again} {other}")), Some(None));
     let elsewhere = other.replace("@7", "@8");
     assert_eq!(confirmed(&format!("{point} {elsewhere} {again}")), Some(None));
+}
+
+/// A trace in memory whose acquires and releases stand in lines of `Figure1.java`.
+struct InMemory(paceline_trace::Trace, bool, Skipped);
+
+impl Source for InMemory {
+    fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
+        batch.events.clear();
+        if !std::mem::replace(&mut self.1, true) {
+            batch.events.extend(&self.0.events);
+        }
+        Ok(())
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.0.symbols
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.2
+    }
+}
+
+fn at_lines(lines: [u32; 7]) -> Option<Option<[u64; 3]>> {
+    let mut warnings = figure1()?;
+    let line =
+        "1:begin(figure1.Line.contains) 1:acq(m) 1:rel(m) 2:acq(m) 2:rel(m) 1:acq(m) 1:rel(m)";
+    let mut trace = paceline_trace::Trace::parse(line).unwrap();
+    let (file, method) = (trace.symbols.text(b"src/Figure1.java"), trace.symbols.text(b""));
+    for (event, line) in trace.events.iter_mut().zip(lines) {
+        event.site = trace.symbols.site(SiteInfo { file, method, line, column: 0 });
+    }
+    confirm(&mut warnings, "t", &mut InMemory(trace, false, Skipped::default())).unwrap();
+    Some(warnings[0].confirmed.as_ref().map(|c| c.events))
+}
+
+#[test]
+fn the_line_of_a_use_tells_which_lock_it_is() {
+    let Some(found) = at_lines([19, 20, 20, 11, 13, 21, 21]) else { return };
+    assert_eq!(found, Some([3, 4, 6]));
+    assert_eq!(at_lines([19, 8, 8, 11, 13, 8, 8]), Some(Some([3, 4, 6])));
+    assert_eq!(at_lines([19, 30, 30, 11, 13, 31, 31]), Some(None));
 }
 
 #[test]

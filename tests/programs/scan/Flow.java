@@ -152,3 +152,24 @@ class Node {
 
     synchronized void touch() {}
 }
+
+class Lazily {
+    private Object value;
+    private final Lazily other = null;
+
+    Object get() {
+        return value == null ? compute() : value;
+    }
+
+    private synchronized Object compute() {
+        if (value == null) {
+            value = new Object();
+        }
+        return value;
+    }
+
+    // The second call finds the value that the first one computed, and takes no lock.
+    synchronized boolean twice() {
+        return other.get() == other.get();
+    }
+}

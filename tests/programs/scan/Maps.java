@@ -70,6 +70,35 @@ class Cache {
         }
     }
 
+    private void onlyCalledLocked(String key) {
+        if (map.get(key) == null) {
+            map.put(key, 1);
+        }
+    }
+
+    private void alsoOnlyCalledLocked(String key) {
+        onlyCalledLocked(key);
+    }
+
+    synchronized void callsLocked(String key) {
+        onlyCalledLocked(key);
+        alsoOnlyCalledLocked(key);
+    }
+
+    private void calledBothWays(String key) {
+        if (map.get(key) == null) {
+            map.put(key, 1); // WARN map-check-then-act high
+        }
+    }
+
+    synchronized void callsBothLocked(String key) {
+        calledBothWays(key);
+    }
+
+    void callsBothUnlocked(String key) {
+        calledBothWays(key);
+    }
+
     void plainMap(String key) {
         if (plain.get(key) == null) {
             plain.put(key, 1);
