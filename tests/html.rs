@@ -77,6 +77,7 @@ fn finding(i: u64, name: &str) -> Finding {
         variables: Vec::new(),
         count: i + 1,
         remark: None,
+        code: None,
     }
 }
 
@@ -118,6 +119,7 @@ fn report(findings: Vec<Finding>) -> Report {
         findings,
         incomplete: false,
         notes: Vec::new(),
+        code: None,
     }
 }
 

@@ -13,6 +13,7 @@ mod json;
 mod known;
 mod outputs;
 mod papers;
+mod scan;
 mod surface;
 mod yields;
 

@@ -420,7 +420,8 @@ fn answer(
     let schema = model::SCHEMA.to_owned();
     let incomplete = incomplete || reading.stopped;
     let scope = scope(trace, question, open, reading);
-    let report = model::Report { schema, input, scope, verdicts, findings, incomplete, notes };
+    let report =
+        model::Report { schema, input, scope, verdicts, findings, incomplete, notes, code: None };
     Checked { report, status }
 }
 

@@ -9,6 +9,7 @@ mod output;
 mod outputs;
 mod picture;
 mod progress;
+mod scanning;
 mod showing;
 mod sources;
 mod stacks;

@@ -100,6 +100,7 @@ mod tests {
             variables: Vec::new(),
             count: 1,
             remark: remark.map(str::to_owned),
+            code: None,
         }
     }
 

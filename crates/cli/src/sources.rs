@@ -56,6 +56,12 @@ impl Sources {
         each.collect()
     }
 
+    /// The one file whose path ends with all of this.
+    pub fn path(&self, named: &Path) -> Option<&Path> {
+        let whole = |found: &&Path| agreement(found, named) == named.components().count();
+        self.file(named).filter(whole)
+    }
+
     /// The one file whose path ends most like this.
     fn file(&self, named: &Path) -> Option<&Path> {
         let candidates = self.0.get(named.file_name()?)?;

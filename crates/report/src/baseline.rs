@@ -37,7 +37,10 @@ impl Baseline {
         let mut looked_for = HashSet::new();
         for report in reports {
             let rules = Rule::ALL.iter().map(|rule| rule.name());
-            looked_for.extend(rules.filter(|rule| was_decided(rule, &report.verdicts)));
+            let decided = rules.filter(|rule| was_decided(rule, &report.verdicts));
+            looked_for.extend(decided.map(str::to_owned));
+            looked_for
+                .extend(report.code.iter().flat_map(|c| &c.rules).map(|rule| rule.id.clone()));
             let before = report.findings.len();
             report.findings.retain(|finding| {
                 let known = self.ids.contains(&finding.id);

@@ -104,6 +104,7 @@ pub fn finding(finding: &Finding, symbols: &Symbols) -> model::Finding {
         variables: Vec::new(),
         count: finding.count,
         remark: None,
+        code: None,
     }
 }
 

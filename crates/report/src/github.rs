@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use crate::model::{Failure, Finding, Report};
 use crate::outcome::Outcome;
 use crate::place::{self, Place, Root};
-use crate::{compose, scope, text};
+use crate::{code, compose, scope, text};
 
 /// The annotations for one trace.
 pub fn annotations(outcome: &Outcome, root: &Root) -> String {
@@ -29,7 +29,10 @@ fn annotated(report: &Report, root: &Root) -> String {
         let note = format!("{}: {note}", report.input.path);
         out += &command("notice", None, "paceline", &note);
     }
-    let found = scope::count(report.findings.len() as u64, "finding");
+    let found = match &report.code {
+        Some(_) => code::verdict(report),
+        None => scope::count(report.findings.len() as u64, "finding"),
+    };
     let summary = format!("{}: {found}; {}", report.input.path, scope::line(report));
     out + &command("notice", None, "paceline", &summary)
 }

@@ -8,7 +8,7 @@
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use crate::model::{Failure, Finding, Report, Verdicts};
+use crate::model::{Code, Failure, Finding, Report, RuleHelp, Verdicts};
 use crate::outcome::Outcome;
 use crate::place::{self, Place, Root};
 use crate::{scope, text};
@@ -66,22 +66,47 @@ fn analysed(report: &Report, root: &Root) -> Suite {
     let input = &report.input;
     let mut cases: Vec<Case> = report.findings.iter().map(|f| failure(f, root)).collect();
     cases.extend(properties(&report.verdicts).into_iter().filter_map(|p| property(p, report)));
+    if let Some(code) = &report.code {
+        cases.extend(code.rules.iter().filter_map(|rule| rule_that_holds(rule, report)));
+    }
     let analysed = format!("analysed: {}", scope::line(report));
     Suite {
         name: input.path.clone(),
-        properties: vec![
-            ("events", input.events.to_string()),
-            ("threads", input.threads.to_string()),
-            ("variables", input.variables.to_string()),
-            ("locks", input.locks.to_string()),
-            ("transactions", input.transactions.to_string()),
-            ("properties", report.scope.properties.join(", ")),
-            ("filters", report.scope.filters.join(", ")),
-            ("dropped", report.scope.dropped.to_string()),
-        ],
+        properties: report.code.as_ref().map_or_else(|| trace_sizes(report), code_sizes),
         cases,
         notes: [analysed].into_iter().chain(report.notes.iter().cloned()).collect(),
     }
+}
+
+fn trace_sizes(report: &Report) -> Vec<(&'static str, String)> {
+    let Report { input, scope, .. } = report;
+    vec![
+        ("events", input.events.to_string()),
+        ("threads", input.threads.to_string()),
+        ("variables", input.variables.to_string()),
+        ("locks", input.locks.to_string()),
+        ("transactions", input.transactions.to_string()),
+        ("properties", scope.properties.join(", ")),
+        ("filters", scope.filters.join(", ")),
+        ("dropped", scope.dropped.to_string()),
+    ]
+}
+
+fn code_sizes(code: &Code) -> Vec<(&'static str, String)> {
+    vec![
+        ("classes", code.classes.to_string()),
+        ("methods", code.methods.to_string()),
+        ("lines", code.lines.to_string()),
+        ("unsure", code.unsure.to_string()),
+        ("suppressed", code.suppressed.to_string()),
+    ]
+}
+
+/// The test for a rule of code that found nothing.
+fn rule_that_holds(rule: &RuleHelp, report: &Report) -> Option<Case> {
+    let name = rule.id.clone();
+    let found = report.findings.iter().any(|f| f.rule == rule.id);
+    (!found).then(|| Case { class: name.clone(), name, place: None, outcome: None })
 }
 
 fn failure(finding: &Finding, root: &Root) -> Case {

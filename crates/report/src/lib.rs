@@ -2,6 +2,7 @@
 //! [`model::Report`], plain data with names, made by [`compose`] from what the analyses found.
 
 pub mod baseline;
+pub mod code;
 pub mod compose;
 pub mod dot;
 pub mod github;

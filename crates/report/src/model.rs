@@ -25,6 +25,9 @@ pub struct Report {
     /// What a reader of the report should know about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What was read, if this is about code and not about a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Code>,
 }
 
 /// What was analysed.
@@ -213,6 +216,71 @@ pub struct Finding {
     /// Why a warning is only a warning, or what confirms it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
+    /// What is known from the code, if it was found there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<InCode>,
+}
+
+/// Code that was read without running it.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Code {
+    pub classes: u64,
+    pub methods: u64,
+    pub lines: u64,
+    /// Places that are not shown because they are not sure enough.
+    pub unsure: u64,
+    /// Warnings that are not shown because they are not wanted.
+    pub suppressed: u64,
+    /// What the rules of its findings mean.
+    pub rules: Vec<RuleHelp>,
+}
+
+/// What a rule means and what to do about its findings.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct RuleHelp {
+    pub id: String,
+    /// In camel case, without blanks.
+    pub name: String,
+    pub short: String,
+    pub full: String,
+    pub fix: String,
+}
+
+/// What is known about a finding in code.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct InCode {
+    /// How sure it is: `high`, `medium` or `low`.
+    pub confidence: String,
+    /// What to do about this very finding.
+    pub fix: String,
+    /// The way through the code, in order.
+    pub steps: Vec<Step>,
+    /// The trace that shows it happen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Confirmed>,
+}
+
+/// A step on the way through code.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// What happens there.
+    pub what: String,
+    /// The method.
+    pub label: String,
+    /// Where in the source.
+    pub site: String,
+}
+
+/// A trace in which another thread came between.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Confirmed {
+    pub trace: String,
+    pub lock: String,
+    /// The first release, the acquire of the other thread, the second acquire.
+    pub events: [u64; 3],
 }
 
 /// The block to blame.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::compose;
-use crate::model::{Failure, Finding, Report, SCHEMA};
+use crate::model::{Code, Failure, Finding, Report, SCHEMA};
 
 /// What came of one trace.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -32,6 +32,14 @@ impl Outcome {
         match self {
             Outcome::Report(report) => &report.findings,
             Outcome::Failure(_) => &[],
+        }
+    }
+
+    /// The code that was read, if it is about code.
+    pub fn code(&self) -> Option<&Code> {
+        match self {
+            Outcome::Report(report) => report.code.as_ref(),
+            Outcome::Failure(_) => None,
         }
     }
 

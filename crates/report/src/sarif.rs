@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::model::{Failure, Finding, Report};
+use crate::model::{Failure, Finding, Report, RuleHelp};
 use crate::outcome::Outcome;
 use crate::place::{Place, Root};
 use crate::{rules, scope};
@@ -65,7 +65,7 @@ pub fn document(outcomes: &[Outcome], root: &Root, limits: &Limits) -> String {
     notifications.extend(dropped.told(results.len()));
     let analysed = outcomes.iter().all(|o| matches!(o, Outcome::Report(_)));
     let run = Run {
-        tool: json!({"driver": driver()}),
+        tool: json!({"driver": driver(outcomes)}),
         invocations: json!([{
             "executionSuccessful": analysed,
             "toolExecutionNotifications": notifications,
@@ -123,22 +123,35 @@ fn is_warning(finding: &Finding) -> bool {
     finding.severity == Severity::Warning.name()
 }
 
-fn driver() -> Value {
-    json!({
-        "name": "paceline",
-        "semanticVersion": env!("CARGO_PKG_VERSION"),
-        "rules": Rule::ALL.iter().map(|&rule| descriptor(rule)).collect::<Vec<_>>(),
-    })
+/// The rules are those that reports about code bring along, or else those for traces.
+fn driver(outcomes: &[Outcome]) -> Value {
+    let mut own: Vec<&RuleHelp> = Vec::new();
+    for rule in outcomes.iter().filter_map(Outcome::code).flat_map(|c| &c.rules) {
+        if !own.iter().any(|known| known.id == rule.id) {
+            own.push(rule);
+        }
+    }
+    let rules: Vec<Value> = if own.is_empty() {
+        Rule::ALL.iter().map(|&rule| descriptor(rule)).collect()
+    } else {
+        own.iter().map(|rule| described(rule, Severity::Warning)).collect()
+    };
+    json!({"name": "paceline", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules})
 }
 
 fn descriptor(rule: Rule) -> Value {
-    let help = rules::help(rule);
-    let (level, precision) = match rule.severity() {
+    let rules::Help { name, short, full, fix } = rules::help(rule);
+    let [id, name, short, full, fix] = [rule.name(), name, short, full, fix].map(str::to_owned);
+    described(&RuleHelp { id, name, short, full, fix }, rule.severity())
+}
+
+fn described(help: &RuleHelp, severity: Severity) -> Value {
+    let (level, precision) = match severity {
         Severity::Violation => ("error", "very-high"),
         Severity::Warning => ("warning", "medium"),
     };
     json!({
-        "id": rule.name(),
+        "id": help.id,
         "name": help.name,
         "shortDescription": {"text": help.short},
         "fullDescription": {"text": help.full},
@@ -159,7 +172,9 @@ fn descriptor(rule: Rule) -> Value {
 fn artifact(outcome: &Outcome, root: &Root) -> Value {
     let properties = match outcome {
         Outcome::Report(report) => {
-            let Report { input, scope, incomplete, .. } = report;
+            let Report { input, scope, incomplete, code, .. } = report;
+            let code = code.as_ref().map(|c| json!({"classes": c.classes, "lines": c.lines}));
+            let input = code.unwrap_or_else(|| json!(input));
             json!({"input": input, "scope": scope, "incomplete": incomplete})
         }
         Outcome::Failure(_) => Value::Null,

@@ -1,5 +1,6 @@
 //! What was analysed, in words: every output says it, so that a green can be trusted.
 
+use crate::code;
 use crate::model::{Input, Report};
 use crate::stats::thousands;
 
@@ -40,9 +41,14 @@ pub fn asked(report: &Report) -> Vec<String> {
     [checked, filters, dropped].into_iter().chain(incomplete).collect()
 }
 
+/// How large the trace or the code is, in pieces.
+pub fn size_of(report: &Report) -> Vec<String> {
+    report.code.as_ref().map_or_else(|| size(&report.input).to_vec(), code::size)
+}
+
 /// All of it on one line.
 pub fn line(report: &Report) -> String {
-    let size = size(&report.input).join(", ");
+    let size = size_of(report).join(", ");
     [size].into_iter().chain(asked(report)).collect::<Vec<_>>().join("; ")
 }
 

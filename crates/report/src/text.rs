@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use owo_colors::OwoColorize as _;
 
+use crate::code;
 use crate::compose::{block_name, name};
 use crate::model::{Blame, Block, Finding, Report, Transaction, Verdicts, Violating, YieldInBlock};
 use crate::rules;
@@ -45,7 +46,7 @@ pub fn report(report: &Report, took: Duration) -> String {
     for verdict in verdicts {
         let _ = write!(out, "{before}{verdict}");
     }
-    let size = format!("{}; {}", scope::size(&report.input).join(", "), speed(report, took));
+    let size = format!("{}; {}", scope::size_of(report).join(", "), speed(report, took));
     let _ = writeln!(out, "\n  {}", wrap(size.split(' '), 2, 2));
     let asked = name(scope::asked(report).join("; ").as_bytes());
     if !asked.is_empty() {
@@ -80,7 +81,10 @@ fn shown(finding: &Finding, advise: bool) -> String {
         );
     }
     out.push('\n');
-    out + &table(finding) + &stacks(finding)
+    match &finding.code {
+        Some(code) => out + &code::steps(code),
+        None => out + &table(finding) + &stacks(finding),
+    }
 }
 
 /// The calls around the events in conflict, if that is more than the block that the table shows.
@@ -133,6 +137,11 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
     }
     if !finding.variables.is_empty() {
         facts.push(("on", variables(&finding.variables)));
+    }
+    if let Some(code) = &finding.code {
+        facts.extend(code::facts(finding, code, INDENT));
+        facts.extend(finding.remark.iter().map(|r| ("note", wrap(r.split(' '), INDENT, INDENT))));
+        return facts;
     }
     let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
     facts.push(("seen", format!("{times}, id {}", finding.id)));
@@ -257,6 +266,10 @@ fn nodes(how: &str, allocated: u64, alive: u64) -> String {
 /// How long it took.
 fn speed(report: &Report, took: Duration) -> String {
     let seconds = took.as_secs_f64();
+    if let Some(code) = report.code.as_ref().filter(|_| seconds >= 0.1) {
+        let rate = thousands((code.lines as f64 / seconds) as u64);
+        return format!("{seconds:.2} s ({rate} lines/s)");
+    }
     match report.input.events as f64 / seconds.max(1e-6) / 1e6 {
         // What takes no time says nothing about the speed.
         _ if seconds < 0.1 => format!("{seconds:.2} s"),
@@ -268,6 +281,9 @@ fn speed(report: &Report, took: Duration) -> String {
 fn verdicts(report: &Report) -> Vec<String> {
     let v = &report.verdicts;
     let mut words = Vec::new();
+    if report.code.is_some() {
+        words.push(code::verdict(report));
+    }
     let mut say = |holds: bool, yes: &str, no: String| {
         words.push(if holds { yes.green().to_string() } else { no.red().bold().to_string() });
     };

@@ -2,13 +2,23 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::{ValueEnum, ValueHint};
 use indicatif::{ProgressBar, ProgressStyle};
-use paceline_scan::{Confidence, Input, Options, Progress, Report, Suppressions, confirm, scan};
+use paceline_report::html::{self, Page, Snippets};
+use paceline_report::outcome::Outcome;
+use paceline_scan::{
+    Confidence, Input, Options, Progress, Report, Rule, Suppressions, confirm, scan,
+};
 
 use crate::args::ReadArgs;
+use crate::filters::{FilterArgs, Filters};
+use crate::output::{Output, cannot_write, print};
+use crate::scanning::outcomes;
+use crate::showing::{Done, Shown};
+use crate::sources::Sources;
 use crate::status::{Status, complain, warn};
 use crate::traces::Trace;
 
@@ -19,6 +29,7 @@ Examples:
   paceline scan target/classes --lib ~/libs        a project, with the libraries it calls
   paceline scan app.jar --pairs --confidence low   all there is to know
   paceline scan jrt:/java.base                     a module of the JDK that `java` belongs to
+  paceline scan app.jar --format sarif --source .  for GitHub code scanning
   paceline scan app.jar --confirm trace.pace       which warnings were seen to happen?
 
 Files that cannot be read are named; the others are scanned, and the exit status is 3.")]
@@ -50,15 +61,20 @@ pub struct Args {
     /// Mark warnings whose locks another thread took in between in this trace; may be repeated
     #[arg(long, value_name = "TRACE", value_hint = ValueHint::FilePath)]
     confirm: Vec<PathBuf>,
-    /// How to show it
+    /// Where the source is: paths are then those of the files found there
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    source: Option<PathBuf>,
+    /// How to show the result
     #[arg(long, value_enum, default_value_t = Shown::Text)]
     format: Shown,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Shown {
-    Text,
-    Json,
+    /// Write the result to a file
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Also write a page for the browser: one file that needs no network
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -69,6 +85,9 @@ enum Level {
 }
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
+    let started = Instant::now();
+    let mut filters = Filters::load(&args.filter, usize::MAX)?;
+    let sources = args.source.as_deref().map(Sources::find).transpose()?;
     let scanned = inputs(&args.paths)?;
     let libraries = inputs(&args.lib)?;
     let bar = Bar::new(quiet);
@@ -77,26 +96,70 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     for trace in &args.confirm {
         confirm_with(&mut report, trace, quiet)?;
     }
-    let text = match args.format {
-        Shown::Text => report.to_string(),
-        Shown::Json => serde_json::to_string(&report)? + "\n",
-    };
-    anstream::stdout().write_all(text.as_bytes())?;
     for error in &report.errors {
         complain(&anyhow::anyhow!("{}: {}", error.path, error.message));
     }
-    Ok(status(&report))
+    if report.counts.classes == 0 && report.errors.is_empty() {
+        warn("there is no class file in what was given");
+    }
+    let found = outcomes(&report, &args.paths, &rules(args), sources.as_ref());
+    let took = started.elapsed();
+    let mut done: Vec<Done> = found
+        .into_iter()
+        .map(|outcome| Done { status: found_in(&outcome), outcome, took })
+        .collect();
+    filters.apply(&mut done)?;
+    let text = args.format.show(&mut done, quiet)?;
+    match &args.output {
+        Some(path) => write_file(path, &anstream::adapter::strip_str(&text).to_string())?,
+        None => print(&text)?,
+    }
+    if let Some(path) = &args.html {
+        let outcomes: Vec<Outcome> = done.iter().map(|d| d.outcome.clone()).collect();
+        write_file(path, &page(&outcomes, sources.as_ref())?)?;
+    }
+    Ok(done.iter().fold(read(&report), |status, d| status.and(d.status)))
 }
 
-fn status(report: &Report) -> Status {
-    let found = if report.warnings.is_empty() { Status::Clean } else { Status::Findings };
-    let read = match (report.counts.classes, report.errors.is_empty()) {
+/// How well the input could be read.
+fn read(report: &Report) -> Status {
+    match (report.counts.classes, report.errors.is_empty()) {
         (0, true) => Status::Nothing,
         (0, false) => Status::Error,
         (_, true) => Status::Clean,
         (_, false) => Status::Incomplete,
-    };
-    found.and(read)
+    }
+}
+
+fn found_in(outcome: &Outcome) -> Status {
+    if outcome.findings().is_empty() { Status::Clean } else { Status::Findings }
+}
+
+/// The rules that are looked for.
+fn rules(args: &Args) -> Vec<Rule> {
+    let wanted = |rule: &Rule| args.pairs || *rule != Rule::LockedInTurn;
+    Rule::ALL.iter().copied().filter(wanted).collect()
+}
+
+/// The page for the browser, with the source around every step that is known.
+fn page(outcomes: &[Outcome], sources: Option<&Sources>) -> anyhow::Result<String> {
+    let (mut reports, mut failures) = (Vec::new(), Vec::new());
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Report(report) => reports.push(report.clone()),
+            Outcome::Failure(failure) => failures.push(failure.clone()),
+        }
+    }
+    let code = reports.iter().flat_map(|r| &r.findings).filter_map(|f| f.code.as_ref());
+    let sites = code.flat_map(|c| &c.steps).map(|step| step.site.as_str());
+    let snippets = sources.map_or_else(Snippets::new, |s| s.around(sites));
+    Ok(html::page(&Page { reports: &reports, failures: &failures, snippets: &snippets })?)
+}
+
+fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut output = Output::create(path)?;
+    output.write_all(text.as_bytes()).with_context(|| cannot_write(path))?;
+    output.commit()
 }
 
 fn options(args: &Args) -> Options {
@@ -154,25 +217,37 @@ fn jdk_image() -> anyhow::Result<PathBuf> {
     images.into_iter().find(|image| image.is_file()).context("no JDK with an image: set JAVA_HOME")
 }
 
-/// Counts on terminals.
+/// A bar on terminals: classes while they are read, methods while they are analysed.
 struct Bar(ProgressBar);
 
 impl Bar {
     fn new(quiet: bool) -> Bar {
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
+        let template =
+            "{prefix:.dim} {wide_bar} {percent}% {human_pos}/{human_len} {msg}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         Bar(bar)
     }
 
     fn show(&self, progress: Progress) {
-        self.0.set_message(match progress {
-            Progress::Reading(classes) => format!("reading: {classes} classes"),
-            Progress::Linking => "following calls".to_owned(),
-            Progress::Analysing { done, total } => format!("analysing: {done} of {total} methods"),
-        });
+        match progress {
+            Progress::Reading { done, total } => self.at("reading", "classes", done, total),
+            Progress::Linking => self.0.set_prefix("following calls"),
+            Progress::Analysing { done, total } => self.at("analysing", "methods", done, total),
+        }
         self.0.tick();
+    }
+
+    fn at(&self, doing: &'static str, what: &'static str, done: usize, total: usize) {
+        if self.0.prefix() != doing {
+            self.0.set_prefix(doing);
+            self.0.set_message(what);
+            self.0.reset();
+        }
+        self.0.set_length(total as u64);
+        self.0.set_position(done as u64);
     }
 
     fn finish(&self) {

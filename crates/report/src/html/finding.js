@@ -17,7 +17,8 @@ function heading(finding, path) {
   const tag = el("span", { className: `tag ${isViolation(finding) ? "bad" : "warn"}` }, finding.severity);
   const said = [tag, el("span", {}, finding.rule)];
   if (data.reports.length > 1) said.push(el("span", { className: "mono" }, path));
-  const times = finding.count === 1 ? "seen once" : `seen ${grouped(finding.count)} times`;
+  if (finding.code) said.push(el("span", {}, `${finding.code.confidence} confidence`));
+  const times = finding.code ? (finding.code.confirmed ? `seen in ${finding.code.confirmed.trace}` : "not run") : finding.count === 1 ? "seen once" : `seen ${grouped(finding.count)} times`;
   said.push(el("span", {}, times), el("span", { className: "mono", title: "The same for the same bug in another run" }, `id ${finding.id}`));
   const block = el("div", {}, el("p", { className: "eyebrow" }, ...said), el("h2", { title: finding.title }, finding.title));
   if (finding.blame) block.append(el("p", { className: "lead" }, "To blame: ", ...place(finding.blame.label, finding.blame.site)));
@@ -117,9 +118,23 @@ function timelineCard(finding) {
     el("div", { className: "story" }, shown.element, panel));
 }
 
+/** The way through code that was not run. */
+function stepsCard(code) {
+  const rows = code.steps.flatMap((step) => [
+    el("dt", {}, step.what), el("dd", {}, ...place(step.label, step.site), sourceOf(step.site) ?? "")]);
+  return el("section", { className: "card" },
+    el("header", {}, el("h3", {}, "Way through the code"), el("span", { className: "hint" }, `Fix: ${code.fix}`)),
+    el("dl", { className: "steps" }, ...rows));
+}
+
 function showFinding(entry) {
   leave();
   const finding = entry.finding;
+  if (finding.code) {
+    byId("detail").replaceChildren(el("div", { className: "inner" }, heading(finding, entry.path), stepsCard(finding.code)));
+    byId("detail").scrollTop = 0;
+    return;
+  }
   const cards = [heading(finding, entry.path), graphCard(finding, entry.drawing), timelineCard(finding), adviceCard(finding)];
   byId("detail").replaceChildren(el("div", { className: "inner" }, ...cards.filter(Boolean)));
   byId("detail").scrollTop = 0;

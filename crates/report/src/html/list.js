@@ -19,6 +19,7 @@ function words(finding) {
     for (const frame of e.stack ?? []) parts.push(frame.label);
   }
   parts.push(...(finding.variables ?? []).slice(0, 200));
+  for (const step of finding.code?.steps ?? []) parts.push(step.what, step.label, step.site);
   return parts.filter(Boolean).join("\n").toLowerCase();
 }
 

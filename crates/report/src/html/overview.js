@@ -19,7 +19,13 @@ function at(event) {
   return event === null ? "" : ` from event ${grouped(event)} on`;
 }
 
-function facts(inputs) {
+function facts(reports) {
+  const codes = reports.map((report) => report.code).filter(Boolean);
+  if (codes.length) {
+    const total = (field) => codes.reduce((sum, code) => sum + code[field], 0);
+    return ["classes", "methods", "lines"].map((field) => el("div", {}, el("dt", {}, field), el("dd", {}, grouped(total(field)))));
+  }
+  const inputs = reports.map((report) => report.input);
   const sum = (field) => inputs.reduce((total, input) => total + input[field], 0);
   const each = { events: "event", threads: "thread", transactions: "block", variables: "variable", locks: "lock" };
   return Object.entries(each).map(([field, name]) => {
@@ -60,7 +66,7 @@ function showSummary() {
   byId("path").textContent = paths.length === 1 ? paths[0] : counted(paths.length, "trace", "traces");
   byId("path").title = paths.slice(0, 20).join("\n");
   document.title = `Paceline: ${byId("path").textContent}`;
-  byId("facts").append(...facts(data.reports.map((report) => report.input)));
+  byId("facts").append(...facts(data.reports));
   for (const property of PROPERTIES) {
     const name = worst(property);
     const { style, mark, words } = OUTCOMES[name];
@@ -107,8 +113,19 @@ function yieldsInBlocks(verdict) {
     el("ul", { className: "notes" }, ...all.slice(0, 100).map(row), ...more));
 }
 
+/** What each rule for code found. */
+function rulesOf(report) {
+  return report.code.rules.map((rule) => {
+    const found = report.findings.filter((finding) => finding.rule === rule.id).length;
+    const { style, mark, words } = OUTCOMES.warned;
+    const chip = found ? el("span", { className: `chip ${style}` }, `${mark} ${words}`) : "—";
+    return el("tr", { title: `${rule.full} ${rule.fix}` }, el("th", { scope: "row" }, rule.id), el("td", {}, chip),
+      el("td", {}, found ? counted(found, "warning", "warnings") : "no warning"));
+  });
+}
+
 function overviewOf(report) {
-  const rows = PROPERTIES.map((property) => {
+  const rows = report.code ? rulesOf(report) : PROPERTIES.map((property) => {
     const name = outcome(report, property), { style, mark, words } = OUTCOMES[name];
     const chip = el("span", { className: `chip ${style}` }, `${mark} ${words}`.trim());
     const said = name === "unasked" || name === "empty" ? "this report says nothing about it" : VERDICT[property](report.verdicts[property]);
@@ -120,7 +137,7 @@ function overviewOf(report) {
     el("header", {}, el("h3", { className: "mono" }, report.input.path),
       el("span", { className: "hint" }, counted(report.findings.length, "finding", "findings"))),
     el("table", {}, el("tbody", {}, ...rows)),
-    el("dl", { className: "facts" }, ...facts([report.input])),
+    el("dl", { className: "facts" }, ...facts([report])),
     el("dl", { className: "scope" }, ...scopeOf(report.scope)),
     yieldsInBlocks(report.verdicts.cooperability),
     notes.length ? el("ul", { className: "notes" }, ...notes) : null);
@@ -138,6 +155,7 @@ function headline() {
   if (found) return counted(found, "finding", "findings");
   const whole = !data.failures.length && data.reports.every((report) => !report.incomplete);
   const outcomes = PROPERTIES.map(worst);
+  if (data.reports.some((report) => report.code)) return whole ? "No warning in the code that was read" : "No warning, but not all could be read";
   if (!outcomes.includes("holds")) return "Nothing was analysed";
   return whole && !outcomes.includes("empty") ? "No finding in what was analysed" : "No finding, but not all was analysed";
 }
@@ -145,6 +163,8 @@ function headline() {
 function overview() {
   return el("div", { className: "inner overview" },
     el("div", {}, el("p", { className: "eyebrow" }, "What was analysed"), el("h2", {}, headline()),
-      el("p", { className: "lead" }, "A property that holds, holds for the events below: for this run of the program, in these blocks.")),
+      el("p", { className: "lead" }, data.reports.some((report) => report.code)
+        ? "The code was read and not run: a warning may be harmless, and code without a warning may be wrong."
+        : "A property that holds, holds for the events below: for this run of the program, in these blocks.")),
     ...data.failures.map(overviewOfFailure), ...data.reports.map(overviewOf));
 }

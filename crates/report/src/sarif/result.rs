@@ -7,7 +7,7 @@ use paceline_analysis::finding::Rule;
 use serde::Serialize;
 
 use super::{BASE, is_warning};
-use crate::model::{Event, Finding, Frame};
+use crate::model::{Confirmed, Event, Finding, Frame, InCode, Step};
 use crate::place::{self, Place, Root, uri};
 use crate::table::in_conflict;
 use crate::{rules, text};
@@ -26,6 +26,15 @@ pub(super) struct SarifResult<'a> {
     partial_fingerprints: Fingerprints<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code_flows: Option<[CodeFlow<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    properties: Option<InCodeProperties<'a>>,
+}
+
+#[derive(Serialize)]
+struct InCodeProperties<'a> {
+    confidence: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<&'a Confirmed>,
 }
 
 /// The second is the one that GitHub knows.
@@ -91,6 +100,7 @@ struct CodeFlow<'a> {
 
 #[derive(Serialize)]
 struct ThreadFlow<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
     id: &'a str,
     message: Message<'a>,
     locations: Vec<FlowLocation<'a>>,
@@ -102,8 +112,10 @@ struct FlowLocation<'a> {
     location: Location<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stack: Option<Stack<'a>>,
-    kinds: [&'a str; 1],
-    execution_order: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kinds: Option<[&'a str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    execution_order: Option<usize>,
     importance: &'static str,
 }
 
@@ -131,6 +143,10 @@ impl<'a> SarifResult<'a> {
             occurrence_count: finding.count.max(1),
             partial_fingerprints: Fingerprints { own: &finding.id, known: &finding.id },
             code_flows: code_flow(finding, kept, root).map(|flow| [flow]),
+            properties: finding.code.as_ref().map(|code| InCodeProperties {
+                confidence: &code.confidence,
+                confirmed: code.confirmed.as_ref(),
+            }),
         }
     }
 }
@@ -148,6 +164,9 @@ fn place_of<'a>(trace: &str, finding: &'a Finding, root: &Root) -> Location<'a> 
 
 /// One flow for each thread, in the order of their first events.
 fn code_flow<'a>(finding: &'a Finding, kept: usize, root: &Root) -> Option<CodeFlow<'a>> {
+    if let Some(code) = &finding.code {
+        return way(code, root);
+    }
     let mut thread_flows: Vec<ThreadFlow> = Vec::new();
     for (event, order) in finding.threads[..kept].iter().zip(1..) {
         let location = flow_location(event, order, finding, root);
@@ -161,6 +180,24 @@ fn code_flow<'a>(finding: &'a Finding, kept: usize, root: &Root) -> Option<CodeF
         }
     }
     (!thread_flows.is_empty()).then_some(CodeFlow { thread_flows })
+}
+
+/// The way through code: what any thread may do, so one flow.
+fn way<'a>(code: &'a InCode, root: &Root) -> Option<CodeFlow<'a>> {
+    let location = |step: &'a Step| FlowLocation {
+        location: Location {
+            physical_location: Place::of(&step.site, root).map(Physical::of),
+            logical_locations: Some([Logical::of(&step.label)]),
+            message: Some(Message::of(&step.what)),
+        },
+        stack: None,
+        kinds: None,
+        execution_order: None,
+        importance: "essential",
+    };
+    let locations: Vec<FlowLocation> = code.steps.iter().map(location).collect();
+    let any = ThreadFlow { id: "", message: Message::of("any thread"), locations };
+    (!code.steps.is_empty()).then(|| CodeFlow { thread_flows: vec![any] })
 }
 
 fn flow_location<'a>(
@@ -177,8 +214,8 @@ fn flow_location<'a>(
             message: Some(Message::new(what)),
         },
         stack: stack(event, root),
-        kinds: [&event.kind],
-        execution_order: order,
+        kinds: Some([&event.kind]),
+        execution_order: Some(order),
         importance: if in_conflict(finding, event) { "essential" } else { "important" },
     }
 }

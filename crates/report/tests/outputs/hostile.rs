@@ -128,6 +128,7 @@ fn finding() -> impl Strategy<Value = Finding> {
             Finding {
                 variables: vec![title.clone(), id.clone()],
                 remark: Some(title.clone()),
+                code: None,
                 refuted: vec![block.clone()],
                 not_refuted: vec![block],
                 count: 1,

@@ -70,6 +70,7 @@ pub fn report(trace: &Trace) -> Report {
         findings,
         incomplete: false,
         notes: vec!["3 labels count as atomic, 1 do not".to_owned()],
+        code: None,
     }
 }
 
@@ -150,6 +151,7 @@ pub fn cycle_of(n: usize) -> model::Finding {
         variables: Vec::new(),
         count: 1,
         remark: None,
+        code: None,
     }
 }
 
