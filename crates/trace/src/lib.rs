@@ -18,7 +18,7 @@ mod lines;
 mod notation;
 #[cfg(feature = "files")]
 pub mod pipeline;
-#[cfg(feature = "files")]
+pub mod record;
 pub mod select;
 mod source;
 mod symbols;

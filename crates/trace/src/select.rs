@@ -69,12 +69,20 @@ pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let Some(mut rest) = text.strip_prefix(first) else { return false };
     let Some(last) = pieces.next_back() else { return rest.is_empty() };
     for piece in pieces {
-        match memchr::memmem::find(rest, piece) {
+        match find(rest, piece) {
             Some(at) => rest = &rest[at + piece.len()..],
             None => return false,
         }
     }
     rest.ends_with(last)
+}
+
+/// Where `piece` starts in `text`. Labels are short and looked at once.
+fn find(text: &[u8], piece: &[u8]) -> Option<usize> {
+    if piece.is_empty() {
+        return Some(0);
+    }
+    text.windows(piece.len()).position(|window| window == piece)
 }
 
 /// The patterns in a file.
@@ -115,6 +123,11 @@ impl Selection {
     /// Whether there are any patterns.
     pub fn is_given(&self) -> bool {
         !self.atomic.is_empty() || !self.except.is_empty()
+    }
+
+    /// Whether this label counts.
+    pub fn selects(&self, label: &[u8], blocks: Blocks) -> bool {
+        self.decide(label, blocks, &mut vec![false; self.atomic.len() + self.except.len()])
     }
 
     /// Decides about a label, and notes in `used` which patterns match it: those of `atomic`
