@@ -11,6 +11,7 @@
 //!
 //! Nothing here knows a language or a virtual machine.
 
+pub mod merge;
 mod output;
 pub mod wire;
 
