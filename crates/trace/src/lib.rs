@@ -19,6 +19,7 @@ mod notation;
 #[cfg(feature = "files")]
 pub mod pipeline;
 pub mod record;
+mod recording;
 pub mod select;
 mod source;
 mod symbols;
@@ -32,5 +33,6 @@ pub use ids::{
 };
 #[cfg(feature = "files")]
 pub use notation::Trace;
+pub use recording::{Note, NoteKind, Recording};
 pub use source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 pub use symbols::{Interner, Key, SiteInfo, Symbols};

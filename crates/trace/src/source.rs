@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::error::Error;
 use crate::event::{Event, EventNo};
 use crate::ids::IdCounts;
+use crate::recording::Recording;
 use crate::symbols::Symbols;
 
 /// How many events a batch should hold: large enough to forget the cost of handing it over,
@@ -119,6 +120,8 @@ pub struct Skipped {
     pub examples: Vec<Error>,
     /// The input ended before its proper end: what is known about the rest.
     pub cut_off: Option<String>,
+    /// How the trace was recorded, if it says so; complete at the end only.
+    pub recording: Option<Recording>,
 }
 
 impl Skipped {

@@ -65,7 +65,7 @@ fn stands_on(event: &Event, line: &str, format: Format, symbols: &Symbols) -> bo
     let thread = String::from_utf8_lossy(symbols.threads.name(event.thread.0)).into_owned();
     let op = show_op(event, symbols);
     match format {
-        Format::Pace => unreachable!("not a text format"),
+        Format::Pace | Format::Stream => unreachable!("not a text format"),
         Format::Std => {
             let location = line.strip_prefix(&format!("{thread}|{op}|"));
             location.is_some_and(|digits| digits.parse::<u128>().is_ok())

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{Writer, csv, pace, rr, std as standard};
 use crate::input::Input;
+use crate::record::{StreamReader, wire};
 use crate::source::{Blocks, Source};
 
 /// A trace format.
@@ -18,11 +19,14 @@ pub enum Format {
     Csv,
     /// Paceline's own binary format.
     Pace,
+    /// What a recorder inside an observed program sends.
+    Stream,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: &[Format] = &[Format::Std, Format::Rr, Format::Csv, Format::Pace];
+    pub const ALL: &[Format] =
+        &[Format::Std, Format::Rr, Format::Csv, Format::Pace, Format::Stream];
 
     /// The name on the command line, which is also the file name's ending.
     pub fn name(self) -> &'static str {
@@ -31,6 +35,7 @@ impl Format {
             Format::Rr => "rr",
             Format::Csv => "csv",
             Format::Pace => "pace",
+            Format::Stream => "stream",
         }
     }
 
@@ -53,6 +58,9 @@ impl Format {
     pub fn detect(head: &[u8]) -> Option<Format> {
         if head.starts_with(&pace::MAGIC) {
             return Some(Format::Pace);
+        }
+        if head.starts_with(&wire::MAGIC) {
+            return Some(Format::Stream);
         }
         let has = |form: fn(&[u8]) -> bool| {
             head.split(|&b| b == b'\n').any(|line| form(line.strip_suffix(b"\r").unwrap_or(line)))
@@ -82,12 +90,15 @@ impl Format {
             Format::Std => Ok(Box::new(standard::StdWriter::new(output))),
             Format::Csv => Ok(Box::new(csv::CsvWriter::new(output))),
             Format::Pace => Ok(Box::new(pace::PaceWriter::new(output, blocks)?)),
-            Format::Rr => Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                "RoadRunner logs are only read: write std, csv or pace instead",
-            )),
+            Format::Rr => Err(only_read("RoadRunner logs")),
+            Format::Stream => Err(only_read("recorded streams")),
         }
     }
+}
+
+fn only_read(what: &str) -> io::Error {
+    let message = format!("{what} are only read: write std, csv or pace instead");
+    io::Error::new(io::ErrorKind::Unsupported, message)
 }
 
 /// A source and what is known about it before the first event.
@@ -112,6 +123,10 @@ pub fn read(input: Input, format: Format, lenient: bool) -> Opened {
             let reader = pace::PaceReader::new(input.bytes);
             Opened { blocks: reader.blocks(), source: Box::new(reader) }
         }
+        Format::Stream => {
+            let reader = StreamReader::new(input.bytes);
+            Opened { blocks: reader.blocks(), source: Box::new(reader) }
+        }
     }
 }
 
@@ -131,6 +146,7 @@ mod tests {
             (b"T0,T1\n,r(x)\n", Some(Format::Csv)),
             (b"r(x)\n", Some(Format::Csv)),
             (&pace::MAGIC, Some(Format::Pace)),
+            (&wire::MAGIC, Some(Format::Stream)),
             (b"", None),
             (b"hello\nworld", None),
             (b"1|read(x)|1\n@ Foo(1,2)\nr,w\n", None),
@@ -150,9 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn every_format_but_rr_is_written() {
+    fn logs_and_streams_are_not_written() {
         for &format in Format::ALL {
-            assert_eq!(format.writer(Vec::new(), Blocks::Declared).is_ok(), format != Format::Rr);
+            let is_written = format.writer(Vec::new(), Blocks::Declared).is_ok();
+            assert_eq!(is_written, ![Format::Rr, Format::Stream].contains(&format));
         }
     }
 }

@@ -128,7 +128,11 @@ impl Merge {
 
     /// Takes at most `most` records that are in order now. Returns how many; fewer than `most`
     /// means that nothing more can be ordered until more is pushed.
-    pub fn take(&mut self, most: usize, mut each: impl FnMut(Record)) -> Result<usize, Error> {
+    pub fn take(
+        &mut self,
+        most: usize,
+        mut each: impl FnMut(Record) -> Result<(), Error>,
+    ) -> Result<usize, Error> {
         let mut left = most;
         while left > 0 {
             let Some(thread) = self.ready.pop() else { break };
@@ -157,7 +161,7 @@ impl Merge {
         &mut self,
         thread: u32,
         left: &mut usize,
-        each: &mut impl FnMut(Record),
+        each: &mut impl FnMut(Record) -> Result<(), Error>,
     ) -> Result<Stop, Error> {
         while let Some(chunk) = self.threads[thread as usize].chunks.pop_front() {
             let mut at = self.threads[thread as usize].at;
@@ -187,7 +191,7 @@ impl Merge {
         chunk: &[u64],
         at: &mut usize,
         left: &mut usize,
-        each: &mut impl FnMut(Record),
+        each: &mut impl FnMut(Record) -> Result<(), Error>,
     ) -> Result<Stop, Error> {
         while let Some(rest) = chunk.get(*at..).filter(|rest| !rest.is_empty()) {
             if *left == 0 {
@@ -209,7 +213,7 @@ impl Merge {
                 }
             }
             let index = if form.indexed { rest[form.words() - 1] } else { 0 };
-            each(Record { thread, site, object, index });
+            each(Record { thread, site, object, index })?;
             *at += form.words();
             *left -= 1;
         }
@@ -284,7 +288,12 @@ mod tests {
 
     fn take(merge: &mut Merge) -> Vec<u64> {
         let mut objects = Vec::new();
-        merge.take(usize::MAX, |record| objects.push(record.object)).expect("sound");
+        merge
+            .take(usize::MAX, |record| {
+                objects.push(record.object);
+                Ok(())
+            })
+            .expect("sound");
         objects
     }
 
@@ -317,7 +326,11 @@ mod tests {
         let mut merge = merge(1);
         push(&mut merge, 0, &[wire::pack(3, 5), wire::stamp(1, 0), 77]);
         let mut seen = Vec::new();
-        merge.take(1, |record| seen.push(record)).expect("sound");
+        let keep = |record| {
+            seen.push(record);
+            Ok(())
+        };
+        merge.take(1, keep).expect("sound");
         assert_eq!(seen, [Record { thread: 0, site: 3, object: 5, index: 77 }]);
     }
 
@@ -327,7 +340,11 @@ mod tests {
         let words: Vec<u64> = (0..10).flat_map(|i| stamped(i, 0, i)).collect();
         push(&mut merge, 0, &words);
         let mut seen = Vec::new();
-        while merge.take(3, |record| seen.push(record.object)).expect("sound") == 3 {}
+        let mut keep = |record: Record| {
+            seen.push(record.object);
+            Ok(())
+        };
+        while merge.take(3, &mut keep).expect("sound") == 3 {}
         assert_eq!(seen, (0..10).collect::<Vec<_>>());
     }
 
@@ -338,7 +355,7 @@ mod tests {
             push(&mut merge, 0, &stamped(0, 0, 0));
             push(&mut merge, 1, words);
             push(&mut merge, 0, &stamped(0, 0, 7));
-            let error = merge.take(99, |_| {}).expect_err(what).to_string();
+            let error = merge.take(99, |_| Ok(())).expect_err(what).to_string();
             assert!(error.contains(what), "{error}");
         };
         told(&[0], "site 0, which is not known");

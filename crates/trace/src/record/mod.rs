@@ -13,6 +13,9 @@
 
 pub mod merge;
 mod output;
+mod reader;
+mod targets;
 pub mod wire;
 
 pub use output::{Output, SiteText};
+pub use reader::StreamReader;
