@@ -14,8 +14,10 @@
 pub mod merge;
 mod output;
 mod reader;
+mod recorder;
 mod targets;
 pub mod wire;
 
 pub use output::{Output, SiteText};
 pub use reader::StreamReader;
+pub use recorder::{Flusher, Recorder, SiteNo, Target, ThreadRecorder};

@@ -28,6 +28,17 @@ pub struct SiteText<'a> {
     pub line: u32,
 }
 
+impl SiteText<'_> {
+    /// A site whose records only order.
+    pub const ORDER: SiteText<'static> =
+        SiteText { kind: None, flags: SiteFlags(0), file: b"", method: b"", target: b"", line: 0 };
+
+    /// A site of this kind of which nothing else is known.
+    pub fn new(kind: Kind) -> SiteText<'static> {
+        SiteText { kind: Some(kind), ..SiteText::ORDER }
+    }
+}
+
 /// A stream under construction.
 pub struct Output<W> {
     sink: W,
@@ -159,14 +170,7 @@ mod tests {
     fn declarations_come_before_the_records_and_once() {
         let mut bytes = Vec::new();
         let mut output = Output::new(&mut bytes, &Hello::default());
-        let site = SiteText {
-            kind: Some(Kind::Read),
-            flags: SiteFlags::default(),
-            file: b"f",
-            method: b"",
-            target: b"f",
-            line: 1,
-        };
+        let site = SiteText { file: b"f", target: b"f", ..SiteText::new(Kind::Read) };
         assert_eq!((output.thread(b"main"), output.thread(b"main")), (0, 1));
         assert_eq!((output.site(&site), output.site(&site)), (Some(1), Some(2)));
         output.chunk(0, &[1, 2]).expect("written");

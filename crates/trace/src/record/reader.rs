@@ -274,22 +274,25 @@ impl Model {
     #[inline]
     fn event(&mut self, record: Record) -> Result<Option<Event>, Error> {
         let Place { site, what } = self.sites[record.site as usize];
+        if matches!(what, What::Order) {
+            return Ok(None);
+        }
+        let unknown = |thread: u64| damaged(format!("thread {thread} is not known"));
+        let actor = self.thread(record.thread);
+        let thread = actor.ok_or_else(|| unknown(record.thread.into()))?;
         let op = match what {
             What::Order => return Ok(None),
             What::Same(op) => op,
             What::Thread(kind) => {
                 let known = u32::try_from(record.object).ok().and_then(|t| self.thread(t));
-                let unknown = || damaged(format!("thread {} is not known", record.object));
-                Op::new(kind, known.ok_or_else(unknown)?.0)
+                Op::new(kind, known.ok_or_else(|| unknown(record.object))?.0)
             }
             What::Target { kind, last, .. } => {
                 let known = (last.object, last.index) == (record.object, record.index);
                 Op::new(kind, if known { last.id } else { self.target(record) })
             }
         };
-        let thread = self.thread(record.thread);
-        let unknown = || damaged(format!("thread {} is not known", record.thread));
-        Ok(Some(Event { thread: thread.ok_or_else(unknown)?, op, site }))
+        Ok(Some(Event { thread, op, site }))
     }
 
     /// The id of what a record is about.
