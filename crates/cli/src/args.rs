@@ -76,6 +76,14 @@ pub struct ReadArgs {
     /// Skip malformed lines and events, and count them
     #[arg(long)]
     pub lenient: bool,
+    #[command(flatten)]
+    pub select: SelectArgs,
+}
+
+/// Which methods are atomic.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Which methods are atomic")]
+pub struct SelectArgs {
     /// Only methods that match are atomic (`Set.add`, `Account.*`); may be repeated
     ///
     /// Default for traces of method calls: all methods but `main` and `run`. `*` stands for any
@@ -93,12 +101,16 @@ pub struct ReadArgs {
     pub except_file: Vec<PathBuf>,
 }
 
-impl ReadArgs {
+impl SelectArgs {
     /// Which methods are atomic.
     pub fn selection(&self) -> anyhow::Result<Selection> {
-        let atomic = patterns(&self.atomic, &self.atomic_file)?;
-        let except = patterns(&self.except, &self.except_file)?;
+        let (atomic, except) = self.patterns()?;
         Ok(Selection::new(atomic, except))
+    }
+
+    /// The patterns for atomic methods and for exceptions.
+    pub fn patterns(&self) -> anyhow::Result<(Vec<Vec<u8>>, Vec<Vec<u8>>)> {
+        Ok((patterns(&self.atomic, &self.atomic_file)?, patterns(&self.except, &self.except_file)?))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The `paceline` command: flags, files, exit status. What it does is in the libraries.
 
 mod args;
+mod asking;
 mod checking;
 mod commands;
 mod filters;

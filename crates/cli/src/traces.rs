@@ -46,7 +46,7 @@ impl Trace {
     pub fn new(path: &Path, args: &ReadArgs, quiet: bool) -> anyhow::Result<Trace> {
         Ok(Trace {
             path: path.to_owned(),
-            selection: args.selection()?,
+            selection: args.select.selection()?,
             from: args.from,
             lenient: args.lenient,
             quiet,

@@ -1,27 +1,23 @@
 //! `paceline check`: is it atomic, and if not, why?
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::ValueHint;
-use clap::builder::TypedValueParser;
 use paceline_analysis::Analysis as _;
-use paceline_analysis::atomicity::Engine;
 use paceline_analysis::witness::Witness;
 use paceline_report::compose;
 use paceline_report::outcome::Outcome;
 use paceline_trace::format::Format;
 use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 
-use crate::args::{ReadArgs, one_of, show};
-use crate::checking::{Property, Question, check};
-use crate::filters::{FilterArgs, Filters};
-use crate::output::{Output, cannot_write, print};
-use crate::outputs::{OutputArgs, Outputs};
+use crate::args::{ReadArgs, show};
+use crate::asking::{QuestionArgs, Results, ShowArgs, Voice};
+use crate::checking::{Question, check};
+use crate::output::{Output, cannot_write};
 use crate::picture;
-use crate::showing::{Done, Shown};
+use crate::showing::Done;
 use crate::status::{Status, complain, warn};
 use crate::traces::Trace;
 
@@ -41,36 +37,11 @@ pub struct Args {
     /// The traces; `-` reads standard input
     #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
     traces: Vec<PathBuf>,
-    /// What to decide; several with commas
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "atomicity")]
-    property: Vec<Property>,
-    /// How to decide atomicity
-    #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = "auto")]
-    engine: Engine,
-    /// Stop at the first violation
-    #[arg(long)]
-    first: bool,
-    /// Also list every transaction that is part of some cycle
-    #[arg(long)]
-    all: bool,
-    /// Count the nodes of Velodrome's graph, with and without merging
-    #[arg(long)]
-    stats: bool,
-    /// For cooperability: a join yields to the joined thread only
-    #[arg(long)]
-    join_yields_to_child: bool,
+    #[command(flatten)]
+    question: QuestionArgs,
     /// Leave accesses of race-free variables out of the atomicity check (one more pass)
     #[arg(long)]
     filter_race_free: bool,
-    /// Show at most this many findings for a trace
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    max_findings: usize,
-    /// How to show the result
-    #[arg(long, value_enum, default_value_t = Shown::Text)]
-    format: Shown,
-    /// Write the result to a file
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
     /// If the trace is serializable, write an equivalent serial trace
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     witness: Option<PathBuf>,
@@ -81,57 +52,21 @@ pub struct Args {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     perfetto: Option<PathBuf>,
     #[command(flatten)]
-    more: OutputArgs,
-    #[command(flatten)]
-    filter: FilterArgs,
+    show: ShowArgs,
     #[command(flatten)]
     read: ReadArgs,
 }
 
-fn engine_parser() -> impl TypedValueParser<Value = Engine> {
-    one_of(Engine::ALL.iter().map(|e| e.name()), Engine::from_name)
-}
-
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
-    let mut filters = Filters::load(&args.filter, args.max_findings)?;
-    let question = Question {
-        properties: args.property.clone(),
-        engine: args.engine,
-        first_only: args.first,
-        all_transactions: args.all,
-        node_counts: args.stats,
-        join_yields_to_child: args.join_yields_to_child,
-        filter_race_free: args.filter_race_free,
-        max_findings: filters.findings_wanted(),
-    };
+    let mut results = Results::new(&args.show, &args.question, Voice::Stdout, quiet)?;
+    let question =
+        Question { filter_race_free: args.filter_race_free, ..results.question(&args.question) };
     refuse_impossible(args)?;
-    let mut output = args.output.as_deref().map(Output::create).transpose()?;
-    let mut outputs = Outputs::new(&args.more);
-    let mut status = Status::Clean;
-    let mut has_something = false;
-    let all_at_once = args.format.is_one_document() || filters.need_all();
-    let mut done = Vec::new();
-    for (path, left) in args.traces.iter().zip((0..args.traces.len()).rev()) {
-        let (trace, came) = one(path, &question, args, quiet)?;
-        done.push(came);
-        if all_at_once && left > 0 {
-            continue;
-        }
-        filters.apply(&mut done)?;
-        draw(&trace, &done, args)?;
-        done.iter().for_each(|d| outputs.add(&d.outcome));
-        status = done.iter().fold(status, |status, d| status.and(d.status));
-        let text = args.format.show(&mut done, quiet)?;
-        has_something |= !text.is_empty();
-        put(&text, output.as_mut())?;
-        done.clear();
+    for path in &args.traces {
+        let (trace, done) = one(path, &question, args, quiet)?;
+        results.add_and(done, move |outcome| draw(&trace, outcome, args))?;
     }
-    // An empty result must not take the place of an earlier one.
-    if let Some(output) = output.filter(|_| has_something) {
-        output.commit()?;
-    }
-    outputs.write()?;
-    Ok(status)
+    results.finish()
 }
 
 fn refuse_impossible(args: &Args) -> anyhow::Result<()> {
@@ -145,16 +80,6 @@ fn refuse_impossible(args: &Args) -> anyhow::Result<()> {
         anyhow::bail!("--filter-race-free reads a trace twice: give it a file, not standard input");
     }
     Ok(())
-}
-
-fn put(text: &str, output: Option<&mut Output>) -> anyhow::Result<()> {
-    match output {
-        Some(file) => {
-            let plain = anstream::adapter::strip_str(text).to_string();
-            Ok(file.write_all(plain.as_bytes())?)
-        }
-        None => print(text),
-    }
 }
 
 /// Checks one trace.
@@ -182,11 +107,10 @@ fn one(
 }
 
 /// Draws the trace, of which there is only one, with the findings that are left.
-fn draw(trace: &Trace, done: &[Done], args: &Args) -> anyhow::Result<()> {
-    let Some(picture) = &args.perfetto else { return Ok(()) };
-    match done.first().map(|d| &d.outcome) {
-        Some(Outcome::Report(report)) => picture::draw(trace, report, picture),
-        Some(Outcome::Failure(_)) | None => Ok(()),
+fn draw(trace: &Trace, outcome: &Outcome, args: &Args) -> anyhow::Result<()> {
+    match (outcome, &args.perfetto) {
+        (Outcome::Report(report), Some(picture)) => picture::draw(trace, report, picture),
+        (Outcome::Report(_) | Outcome::Failure(_), _) => Ok(()),
     }
 }
 

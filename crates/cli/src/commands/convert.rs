@@ -47,7 +47,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     })?;
     let trace = Trace::new(&args.input, &args.read, quiet)?;
     let name = || show(&args.input);
-    let keeps_methods = to == Format::Pace && !args.read.selection()?.is_given();
+    let keeps_methods = to == Format::Pace && !args.read.select.selection()?.is_given();
     let open = if keeps_methods { trace.open_unselected() } else { trace.open() };
     let mut open = open.with_context(name)?;
     let blocks = if keeps_methods { open.blocks() } else { Blocks::Declared };
