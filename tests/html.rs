@@ -104,6 +104,7 @@ fn report(findings: Vec<Finding>) -> Report {
             variables: 5_321,
             locks: 40,
             transactions: 88_100,
+            recording: None,
         },
         scope: Scope {
             properties: vec!["atomicity".to_owned(), "race".to_owned()],

@@ -86,7 +86,7 @@ fn pace_keeps_all_methods_to_be_selected_later() {
 fn the_format_must_be_known() {
     let folder = Folder::new().with("in.std", VIOLATION);
     let run = folder.run("convert in.std out.txt").ends_with(2);
-    insta::assert_snapshot!(run.err, @"error: out.txt: its ending names no format (std, rr, csv, pace); use --to");
+    insta::assert_snapshot!(run.err, @"error: out.txt: its ending names no format (std, rr, csv, pace, stream); use --to");
     folder.run("convert in.std out.txt --to std").ends_with(0);
     assert_eq!(folder.bytes("out.txt"), folder.bytes("in.std"));
     let run = folder.run("convert in.std out.rr").ends_with(2);

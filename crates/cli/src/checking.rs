@@ -14,7 +14,7 @@ use paceline_analysis::external::{self, External};
 use paceline_analysis::finding::{Finding, Rule, group};
 use paceline_analysis::race::{RaceDetector, RaceFilter, WithoutRaceFree};
 use paceline_analysis::{Analysis, Cycle};
-use paceline_report::{compose, model};
+use paceline_report::{compose, model, recording};
 use paceline_trace::pipeline::Reading;
 use paceline_trace::{Batch, Error, Source as _, Symbols};
 
@@ -187,6 +187,7 @@ pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
     let (reading, outcome) =
         trace.read(&mut open, |batch| feed(&mut deciders.each(), &mut done, batch));
     outcome?;
+    trace.end_first(&open)?;
     deciders.each().into_iter().for_each(Analysis::finish);
     let mut story = match &deciders.atomicity {
         Some(engine) => Story::tell(trace, question, engine.as_ref(), reading.events)?,
@@ -390,6 +391,10 @@ fn answer(
     let mut findings: Vec<model::Finding> =
         story.findings.iter().map(|f| compose::finding(f, symbols)).collect();
     let verdicts = verdicts(question, deciders, story, symbols, &mut findings);
+    let recording = open.skipped().recording.as_ref();
+    if let Some(recording) = recording {
+        recording::soften(recording, &mut findings);
+    }
     let mut findings = merge_alike(findings);
     let mut notes = notes(open, reading);
     let is_found = !findings.is_empty() || story.first_event.is_some();
@@ -416,7 +421,8 @@ fn answer(
         () if nothing => Status::Nothing,
         () => Status::Clean,
     };
-    let input = input(trace.name(), reading, symbols);
+    let recording = recording.map(recording::model);
+    let input = model::Input { recording, ..input(trace.name(), reading, symbols) };
     let schema = model::SCHEMA.to_owned();
     let incomplete = incomplete || reading.stopped;
     let scope = scope(trace, question, open, reading);
@@ -448,6 +454,7 @@ fn input(path: String, reading: &Reading, symbols: &Symbols) -> model::Input {
         variables: symbols.vars.len() as u64,
         locks: symbols.locks.len() as u64,
         transactions: reading.transactions,
+        recording: None,
     }
 }
 

@@ -14,6 +14,7 @@ mod scanning;
 mod showing;
 mod sources;
 mod stacks;
+mod spool;
 mod status;
 mod traces;
 mod verdict;

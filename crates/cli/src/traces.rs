@@ -6,16 +6,19 @@ use std::io::{self, Read, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use paceline_report::recording;
 use paceline_trace::format::{self, Format};
 use paceline_trace::input::{self, Input, Progress};
 use paceline_trace::pipeline::{Reading, read_checked};
+use paceline_trace::record::StreamReader;
 use paceline_trace::select::{Selected, Selection};
 use paceline_trace::validate::Validator;
-use paceline_trace::{Batch, Blocks, Error, Skipped, Source, Symbols};
+use paceline_trace::{Batch, Blocks, Error, NoteKind, Skipped, Source, Symbols};
 use tempfile::NamedTempFile;
 
 use crate::args::{ReadArgs, show};
 use crate::progress::Bar;
+use crate::spool::{Spooled, Spooler};
 
 /// A trace that can be read.
 pub struct Trace {
@@ -24,8 +27,12 @@ pub struct Trace {
     from: Option<Format>,
     lenient: bool,
     quiet: bool,
-    /// What was read from standard input or a pipe, for reading it again.
+    /// What was read from standard input, a pipe or a running program, for reading it again.
     spool: Option<NamedTempFile>,
+    /// A running program, until it is read.
+    live: Option<StreamReader>,
+    /// Writes what a running program sends.
+    spooler: Option<Spooler>,
 }
 
 /// A trace being read.
@@ -51,6 +58,8 @@ impl Trace {
             lenient: args.lenient,
             quiet,
             spool: None,
+            live: None,
+            spooler: None,
         })
     }
 
@@ -62,6 +71,25 @@ impl Trace {
         let default = default.then(|| "methods named main or run are not atomic".to_owned());
         let atomic = atomic.into_iter().map(option("--atomic"));
         atomic.chain(default).chain(except.into_iter().map(option("--except"))).collect()
+    }
+
+    /// What a running program sends. If it has selected the blocks itself, all of them count.
+    pub fn live(program: StreamReader, selection: &Selection, lenient: bool) -> Trace {
+        let selection = match program.blocks() {
+            Blocks::Methods => selection.clone(),
+            Blocks::Declared => Selection::default(),
+        };
+        Trace {
+            path: PathBuf::from(&program.recording().command),
+            selection,
+            from: None,
+            lenient,
+            // Its terminal belongs to the program.
+            quiet: true,
+            spool: None,
+            live: Some(program),
+            spooler: None,
+        }
     }
 
     /// The path as it was given.
@@ -82,12 +110,31 @@ impl Trace {
 
     /// Starts reading what will be read more than once.
     pub fn open_first(&mut self) -> Result<Open, Error> {
+        if let Some(program) = self.live.take() {
+            return self.open_live(program);
+        }
         let Some(from) = self.open_stream()? else { return self.open() };
         let spool = NamedTempFile::new()?;
         let tee = Tee { from, to: spool.reopen()? };
         let open = self.start(input::from_reader(Box::new(tee), None)?, Some(&self.selection))?;
         self.spool = Some(spool);
         Ok(open)
+    }
+
+    fn open_live(&mut self, program: StreamReader) -> Result<Open, Error> {
+        let spool = NamedTempFile::new()?;
+        let blocks = program.blocks();
+        let spooler = Spooler::new(spool.reopen()?, blocks)?;
+        let source = Box::new(Spooled::new(program, &spooler));
+        self.spool = Some(spool);
+        self.spooler = Some(spooler);
+        let source = select(source, Some(&self.selection), blocks);
+        Ok(Open { source, blocks, size: None, progress: Progress::default() })
+    }
+
+    /// After the first reading: from now on everything comes from the copy.
+    pub fn end_first(&mut self, open: &Open) -> Result<(), Error> {
+        self.spooler.take().map_or(Ok(()), |spooler| spooler.finish(open.symbols()))
     }
 
     /// What can be read only once: standard input, a pipe, a shell's `<(command)`.
@@ -114,12 +161,7 @@ impl Trace {
         let format = self.format_of(&input.head)?;
         let (size, progress) = (input.size, input.progress.clone());
         let format::Opened { source, blocks } = format::read(input, format, self.lenient);
-        let source = match selection {
-            Some(selection) if selection.is_given() || blocks == Blocks::Methods => {
-                Events::Selected(Selected::new(source, selection.clone(), blocks))
-            }
-            _ => Events::All(source),
-        };
+        let source = select(source, selection, blocks);
         Ok(Open { source, blocks, size, progress })
     }
 
@@ -140,6 +182,16 @@ impl Trace {
         bar.finish();
         let outcome = if reading.stopped { outcome } else { outcome.and(open.check_whole()) };
         (reading, outcome)
+    }
+}
+
+/// Leaves out the blocks that do not count.
+fn select(source: Box<dyn Source>, selection: Option<&Selection>, blocks: Blocks) -> Events {
+    match selection {
+        Some(selection) if selection.is_given() || blocks == Blocks::Methods => {
+            Events::Selected(Selected::new(source, selection.clone(), blocks))
+        }
+        _ => Events::All(source),
     }
 }
 
@@ -312,6 +364,7 @@ pub fn notes(open: &Open, reading: &Reading) -> Vec<String> {
     let first = reading.malformed_examples.first();
     notes.extend(first.map(|m| format!("first malformed event: {}", m.explain(open.symbols()))));
     notes.extend(skipped.cut_off.clone());
+    notes.extend(skipped.recording.as_ref().map(recording::notes).unwrap_or_default());
     if let Some((atomic, dropped)) = open.selected_labels() {
         notes.push(format!(
             "methods and blocks by name: {atomic} count as atomic, {dropped} do not"
@@ -331,7 +384,9 @@ pub fn dropped(open: &Open, reading: &Reading) -> u64 {
 
 /// Whether something of the trace is missing.
 pub fn is_incomplete(open: &Open, reading: &Reading) -> bool {
-    dropped(open, reading) > 0 || open.skipped().cut_off.is_some()
+    dropped(open, reading) > 0
+        || open.skipped().cut_off.is_some()
+        || open.skipped().recording.as_ref().is_some_and(|r| r.has(NoteKind::Lost))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod model;
 pub mod outcome;
 pub mod perfetto;
 pub mod place;
+pub mod recording;
 pub mod rules;
 pub mod sarif;
 pub mod scope;

@@ -55,6 +55,7 @@ pub fn report(trace: &Trace) -> Report {
             variables: 2,
             locks: 1,
             transactions: 1,
+            recording: None,
         },
         scope: model::Scope {
             properties: ["atomicity", "determinism", "race"].map(str::to_owned).to_vec(),

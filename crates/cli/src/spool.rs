@@ -1,0 +1,64 @@
+//! A running program can be read only once, but a finding is explained by reading again: what it
+//! sends is kept in a file meanwhile, in order and in the compact format.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use paceline_trace::format::Writer as _;
+use paceline_trace::format::pace::PaceWriter;
+use paceline_trace::record::StreamReader;
+use paceline_trace::{Batch, Blocks, Error, Skipped, Source, Symbols};
+
+type Copy = PaceWriter<BufWriter<File>>;
+
+/// Writes the copy.
+pub struct Spooler(Arc<Mutex<Copy>>);
+
+/// A running program whose events are copied as they are read.
+pub struct Spooled {
+    program: StreamReader,
+    copy: Arc<Mutex<Copy>>,
+}
+
+impl Spooler {
+    pub fn new(file: File, blocks: Blocks) -> io::Result<Spooler> {
+        let writer = PaceWriter::new(BufWriter::with_capacity(1 << 18, file), blocks)?;
+        Ok(Spooler(Arc::new(Mutex::new(writer))))
+    }
+
+    /// Completes the copy.
+    pub fn finish(&self, symbols: &Symbols) -> Result<(), Error> {
+        lock(&self.0).finish(symbols).map_err(cannot_keep)
+    }
+}
+
+impl Spooled {
+    pub fn new(program: StreamReader, spooler: &Spooler) -> Spooled {
+        Spooled { program, copy: Arc::clone(&spooler.0) }
+    }
+}
+
+fn lock(copy: &Mutex<Copy>) -> MutexGuard<'_, Copy> {
+    copy.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn cannot_keep(error: io::Error) -> Error {
+    let message = format!("cannot keep a copy for reading it again: {error}");
+    io::Error::new(error.kind(), message).into()
+}
+
+impl Source for Spooled {
+    fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
+        self.program.read(batch)?;
+        lock(&self.copy).write(batch, self.program.symbols()).map_err(cannot_keep)
+    }
+
+    fn symbols(&self) -> &Symbols {
+        self.program.symbols()
+    }
+
+    fn skipped(&self) -> &Skipped {
+        self.program.skipped()
+    }
+}

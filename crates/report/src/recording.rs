@@ -1,0 +1,138 @@
+//! What a recorder said, as data of the report and in words; and what it takes from findings: one
+//! that rests on an order which may not have been observed is a warning.
+
+use paceline_analysis::finding::{Rule, Severity};
+use paceline_trace::{Note, NoteKind, Recording};
+
+use crate::compose;
+use crate::model::{self, Counted, Finding};
+
+/// So many examples of what failed are named.
+const EXAMPLES: usize = 3;
+
+/// The recording as the report has it.
+pub fn model(recording: &Recording) -> model::Recording {
+    let of = |kind| recording.of(kind).map(counted).collect();
+    model::Recording {
+        front_end: compose::name(recording.front_end.as_bytes()),
+        version: compose::name(recording.version.as_bytes()),
+        command: compose::name(recording.command.as_bytes()),
+        pid: recording.pid,
+        observed: of(NoteKind::Observed),
+        failed: of(NoteKind::Failed),
+        filters: of(NoteKind::Filter),
+        unmodelled: of(NoteKind::Unmodelled),
+        inexact: of(NoteKind::Inexact),
+        lost: of(NoteKind::Lost),
+        remarks: of(NoteKind::Remark),
+    }
+}
+
+fn counted(note: &Note) -> Counted {
+    Counted { what: compose::name(note.text.as_bytes()), count: note.number }
+}
+
+/// What a reader of the report should know, one thing a line.
+pub fn notes(recording: &Recording) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut say = |kind, start: &str, end: &str| {
+        let all: Vec<String> = recording.of(kind).map(Note::to_string).collect();
+        let more = all.len().saturating_sub(EXAMPLES);
+        match (all.is_empty(), kind) {
+            (true, _) => {}
+            (false, NoteKind::Failed) if more > 0 => {
+                let shown = all[..EXAMPLES].join("; ");
+                notes.push(format!("{start}{shown}; and {more} more{end}"));
+            }
+            (false, _) => notes.push(format!("{start}{}{end}", all.join(", "))),
+        }
+    };
+    say(NoteKind::Observed, "observed: ", "");
+    say(NoteKind::Failed, "could not be observed: ", "");
+    say(NoteKind::Filter, "left out on purpose: ", "");
+    let unmodelled = "; a race or conflict that it would rule out is only a warning";
+    say(NoteKind::Unmodelled, "an order between threads that is not in the trace: ", unmodelled);
+    say(NoteKind::Inexact, "not recorded in its exact order: ", "; so findings are warnings");
+    say(NoteKind::Lost, "events that are missing: ", "");
+    say(NoteKind::Remark, "", "");
+    notes
+}
+
+/// Makes warnings of the findings that may come from what the recorder did not see.
+pub fn soften(recording: &Recording, findings: &mut [Finding]) {
+    let why = |finding: &Finding| match () {
+        () if recording.has(NoteKind::Inexact) => Some(
+            "may be a false alarm: some events were not recorded in their exact order (see the \
+             notes)",
+        ),
+        () if recording.has(NoteKind::Unmodelled) && rests_on_absence(&finding.rule) => Some(
+            "may be a false alarm: the program also orders its threads in a way that is not in the \
+             trace (see the notes)",
+        ),
+        () => None,
+    };
+    for finding in findings.iter_mut().filter(|f| f.severity == Severity::Violation.name()) {
+        if let Some(why) = why(finding) {
+            finding.severity = Severity::Warning.name().to_owned();
+            finding.remark.get_or_insert_with(|| why.to_owned());
+        }
+    }
+}
+
+/// Whether a rule is about two events that nothing orders. The others follow from orders that were
+/// seen: a further one could not take them back.
+fn rests_on_absence(rule: &str) -> bool {
+    [Rule::Race, Rule::ConflictFreedom].iter().any(|r| r.name() == rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn recording(notes: &[(NoteKind, &str, u64)]) -> Recording {
+        let mut recording = Recording::default();
+        notes.iter().for_each(|(kind, text, number)| recording.note(*kind, text, *number));
+        recording
+    }
+
+    fn softened(kind: NoteKind, rule: Rule) -> (String, bool) {
+        let mut finding = testing::race();
+        finding.rule = rule.name().to_owned();
+        let mut findings = [finding];
+        soften(&recording(&[(kind, "Phaser", 1)]), &mut findings);
+        (findings[0].severity.clone(), findings[0].remark.is_some())
+    }
+
+    #[test]
+    fn what_rests_on_an_order_that_was_not_seen_is_a_warning() {
+        let warning = ("warning".to_owned(), true);
+        let violation = ("violation".to_owned(), false);
+        assert_eq!(softened(NoteKind::Unmodelled, Rule::Race), warning);
+        assert_eq!(softened(NoteKind::Unmodelled, Rule::ConflictFreedom), warning);
+        assert_eq!(softened(NoteKind::Unmodelled, Rule::Atomicity), violation);
+        assert_eq!(softened(NoteKind::Inexact, Rule::Atomicity), warning);
+        assert_eq!(softened(NoteKind::Filter, Rule::Race), violation);
+    }
+
+    #[test]
+    fn notes_say_what_was_analysed() {
+        let recording = recording(&[
+            (NoteKind::Observed, "classes", 3),
+            (NoteKind::Observed, "methods", 17),
+            (NoteKind::Failed, "p.A: too large", 0),
+            (NoteKind::Failed, "p.B: too large", 0),
+            (NoteKind::Failed, "p.C: too large", 0),
+            (NoteKind::Failed, "p.D: too large", 0),
+            (NoteKind::Filter, "final fields", 0),
+        ]);
+        assert_eq!(
+            notes(&recording),
+            [
+                "observed: 3 classes, 17 methods",
+                "could not be observed: p.A: too large; p.B: too large; p.C: too large; and 1 more",
+                "left out on purpose: final fields",
+            ]
+        );
+    }
+}
