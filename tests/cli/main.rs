@@ -14,6 +14,7 @@ mod known;
 mod outputs;
 mod papers;
 mod scan;
+mod run;
 mod surface;
 mod yields;
 
@@ -117,10 +118,20 @@ impl Folder {
 
     /// Runs the command with the words of `line`, and gives it something to read.
     fn run_with(&self, line: &str, input: &[u8]) -> Run {
+        self.start(line, input, &[])
+    }
+
+    /// Runs the command with these environment variables.
+    fn run_in(&self, line: &str, variables: &[(&str, &str)]) -> Run {
+        self.start(line, &[], variables)
+    }
+
+    fn start(&self, line: &str, input: &[u8], variables: &[(&str, &str)]) -> Run {
         let mut child = Command::new(env!("CARGO_BIN_EXE_paceline"))
             .args(line.split_whitespace())
             .current_dir(self.0.path())
             .env_remove("CLICOLOR_FORCE")
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

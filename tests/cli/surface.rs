@@ -2,8 +2,19 @@
 
 use crate::{CLEAN, Folder, VIOLATION};
 
-const COMMANDS: [&str; 9] =
-    ["check", "explain", "stats", "convert", "generate", "yields", "demo", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "check",
+    "run",
+    "record",
+    "explain",
+    "stats",
+    "convert",
+    "generate",
+    "yields",
+    "demo",
+    "completions",
+    "man",
+];
 
 #[test]
 fn every_help_has_an_example() {

@@ -28,6 +28,8 @@ const EXAMPLES: &str = "\
 Examples:
   paceline demo                              an embedded example, explained
   paceline check trace.std                   is it atomic? if not, why?
+  paceline run -- java -jar app.jar          run a program and decide
+  paceline record -o t.pace -- mvn test      run a program and keep its trace
   paceline stats trace.rr.gz                 what is in it?
   paceline convert log.rr.gz trace.pace      keep a trace in the compact format
 
@@ -36,6 +38,8 @@ Exit status: 0 clean, 1 findings, 2 usage or input error, 3 incomplete, 4 nothin
 #[derive(Subcommand)]
 pub enum Command {
     Check(commands::check::Args),
+    Run(Box<commands::run::Args>),
+    Record(commands::record::Args),
     Explain(commands::explain::Args),
     Yields(commands::yields::Args),
     Scan(commands::scan::Args),
@@ -104,13 +108,17 @@ pub struct SelectArgs {
 impl SelectArgs {
     /// Which methods are atomic.
     pub fn selection(&self) -> anyhow::Result<Selection> {
-        let (atomic, except) = self.patterns()?;
-        Ok(Selection::new(atomic, except))
+        Ok(Selection::new(self.atomic()?, self.except()?))
     }
 
-    /// The patterns for atomic methods and for exceptions.
-    pub fn patterns(&self) -> anyhow::Result<(Vec<Vec<u8>>, Vec<Vec<u8>>)> {
-        Ok((patterns(&self.atomic, &self.atomic_file)?, patterns(&self.except, &self.except_file)?))
+    /// The patterns for atomic methods.
+    pub fn atomic(&self) -> anyhow::Result<Vec<Vec<u8>>> {
+        patterns(&self.atomic, &self.atomic_file)
+    }
+
+    /// The patterns for exceptions.
+    pub fn except(&self) -> anyhow::Result<Vec<Vec<u8>>> {
+        patterns(&self.except, &self.except_file)
     }
 }
 

@@ -82,8 +82,17 @@ pub struct Results<'a> {
     quiet: bool,
     waiting: Vec<Done>,
     then: Vec<Then<'a>>,
-    status: Status,
+    ending: Ending,
     has_something: bool,
+}
+
+/// How it all ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// The worst of all.
+    pub status: Status,
+    /// Whether anything was found, even if something worse happened.
+    pub has_findings: bool,
 }
 
 impl<'a> Results<'a> {
@@ -103,7 +112,7 @@ impl<'a> Results<'a> {
             quiet,
             waiting: Vec::new(),
             then: Vec::new(),
-            status: Status::Clean,
+            ending: Ending { status: Status::Clean, has_findings: false },
             has_something: false,
         })
     }
@@ -146,14 +155,17 @@ impl<'a> Results<'a> {
             then(&done.outcome)?;
         }
         done.iter().for_each(|d| self.outputs.add(&d.outcome));
-        self.status = done.iter().fold(self.status, |status, d| status.and(d.status));
+        for Done { outcome, status, .. } in &done {
+            self.ending.status = self.ending.status.and(*status);
+            self.ending.has_findings |= !outcome.findings().is_empty();
+        }
         let text = self.args.format.show(&mut done, self.quiet)?;
         self.has_something |= !text.is_empty();
         self.put(&text)
     }
 
-    /// Shows the rest. Returns the worst of all.
-    pub fn finish(mut self) -> anyhow::Result<Status> {
+    /// Shows the rest.
+    pub fn finish(mut self) -> anyhow::Result<Ending> {
         if !self.waiting.is_empty() {
             self.show()?;
         }
@@ -162,7 +174,7 @@ impl<'a> Results<'a> {
             output.commit()?;
         }
         self.outputs.write()?;
-        Ok(self.status)
+        Ok(self.ending)
     }
 
     fn put(&mut self, text: &str) -> anyhow::Result<()> {

@@ -6,6 +6,7 @@ mod checking;
 mod commands;
 mod filters;
 mod merging;
+mod observe;
 mod output;
 mod outputs;
 mod picture;
@@ -19,28 +20,32 @@ mod status;
 mod traces;
 mod verdict;
 
+use std::process::ExitCode;
+
 use clap::Parser;
 use paceline_trace::{Error, ErrorKind};
 
 use crate::args::{Cli, Command};
 use crate::status::Status;
 
-fn main() -> std::process::ExitCode {
+fn main() -> ExitCode {
     let cli = Cli::parse();
     cli.color.apply();
-    let status = match run(&cli) {
-        Ok(status) => status,
-        Err(error) if is_closed_pipe(&error) => unheard(&cli.command),
+    match run(&cli) {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => unheard(&cli.command).into(),
         Err(error) => {
             status::complain(&error);
-            Status::Error
+            Status::Error.into()
         }
-    };
-    status.into()
+    }
 }
 
-fn run(cli: &Cli) -> anyhow::Result<Status> {
-    match &cli.command {
+fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
+    let status = match &cli.command {
+        // These end as the program does that they run.
+        Command::Run(args) => return commands::run::run(args, cli.quiet),
+        Command::Record(args) => return commands::record::run(args, cli.quiet),
         Command::Check(args) => commands::check::run(args, cli.quiet),
         Command::Explain(args) => commands::explain::run(args, cli.quiet),
         Command::Yields(args) => commands::yields::run(args, cli.quiet),
@@ -51,7 +56,8 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Demo(args) => commands::demo::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
-    }
+    };
+    status.map(ExitCode::from)
 }
 
 /// The status of a command whose output nobody wanted to the end. A verdict that was not given is
@@ -59,6 +65,8 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
 fn unheard(command: &Command) -> Status {
     match command {
         Command::Check(_)
+        | Command::Run(_)
+        | Command::Record(_)
         | Command::Explain(_)
         | Command::Yields(_)
         | Command::Scan(_)

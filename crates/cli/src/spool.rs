@@ -29,7 +29,7 @@ impl Spooler {
 
     /// Completes the copy.
     pub fn finish(&self, symbols: &Symbols) -> Result<(), Error> {
-        lock(&self.0).finish(symbols).map_err(cannot_keep)
+        lock(&self.0).finish(symbols).map_err(|e| cannot_keep(&e))
     }
 }
 
@@ -43,7 +43,7 @@ fn lock(copy: &Mutex<Copy>) -> MutexGuard<'_, Copy> {
     copy.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn cannot_keep(error: io::Error) -> Error {
+fn cannot_keep(error: &io::Error) -> Error {
     let message = format!("cannot keep a copy for reading it again: {error}");
     io::Error::new(error.kind(), message).into()
 }
@@ -51,7 +51,7 @@ fn cannot_keep(error: io::Error) -> Error {
 impl Source for Spooled {
     fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
         self.program.read(batch)?;
-        lock(&self.copy).write(batch, self.program.symbols()).map_err(cannot_keep)
+        lock(&self.copy).write(batch, self.program.symbols()).map_err(|e| cannot_keep(&e))
     }
 
     fn symbols(&self) -> &Symbols {

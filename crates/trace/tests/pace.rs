@@ -325,3 +325,33 @@ fn what_repeats_costs_one_byte_an_event() {
     let file = file_of(&[&events], &trace.symbols, Blocks::Declared);
     assert!(file.len() < 40_400, "{} bytes", file.len());
 }
+
+#[test]
+fn how_it_was_recorded_is_kept() {
+    let mut recording = paceline_trace::Recording { pid: 7, ..Default::default() };
+    recording.front_end = "jvm".to_owned();
+    recording.note(paceline_trace::NoteKind::Unmodelled, "Phaser", 2);
+    let trace = Trace::parse("1:begin(m) 1:r(x) 1:end(m)").unwrap();
+    let mut file = Vec::new();
+    let mut writer = Format::Pace.writer(&mut file, Blocks::Declared).unwrap();
+    writer.write(&trace.batch(), &trace.symbols).unwrap();
+    writer.recording(&recording);
+    writer.finish(&trace.symbols).unwrap();
+    drop(writer);
+    for len in 0..=file.len() {
+        let mut reader = PaceReader::new(Box::new(Cursor::new(file[..len].to_vec())));
+        let outcome = Trace::collect(&mut reader);
+        let whole = outcome.is_ok() && reader.skipped().cut_off.is_none();
+        assert_eq!(whole, len == file.len() || len == 0 && whole, "cut to {len}");
+        let read = reader.skipped().recording.as_ref();
+        assert!(read.is_none_or(|read| *read == recording));
+        assert!(len < file.len() || read.is_some());
+    }
+    for at in 0..file.len() {
+        let mut damaged = file.clone();
+        damaged[at] ^= 0x10;
+        let mut reader = PaceReader::new(Box::new(Cursor::new(damaged)));
+        let noticed = Trace::collect(&mut reader).is_err() || reader.skipped().cut_off.is_some();
+        assert!(noticed, "damage at {at}");
+    }
+}

@@ -66,7 +66,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         let (trace, done) = one(path, &question, args, quiet)?;
         results.add_and(done, move |outcome| draw(&trace, outcome, args))?;
     }
-    results.finish()
+    Ok(results.finish()?.status)
 }
 
 fn refuse_impossible(args: &Args) -> anyhow::Result<()> {

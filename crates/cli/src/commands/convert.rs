@@ -110,6 +110,7 @@ fn copy(trace: &Trace, open: &mut Open, mut writer: Box<dyn Writer + '_>) -> Res
         has_sites |= batch.events.iter().any(|e| is_entry(e.site));
         writer.write(batch, symbols).map_err(Fault::Writing)
     })?;
+    open.skipped().recording.iter().for_each(|recording| writer.recording(recording));
     writer.finish(open.symbols())?;
     Ok(Copied { reading, has_sites })
 }

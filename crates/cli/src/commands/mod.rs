@@ -7,6 +7,8 @@ pub mod demo;
 pub mod explain;
 pub mod generate;
 pub mod man;
+pub mod record;
+pub mod run;
 pub mod scan;
 pub mod stats;
 pub mod yields;

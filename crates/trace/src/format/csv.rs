@@ -26,6 +26,7 @@ use crate::event::{Event, Op};
 use crate::format::Writer;
 use crate::ids::{Site, ThreadId};
 use crate::lines::{LONGEST_LINE, LineBlocks, line_at};
+use crate::recording::Recording;
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::Symbols;
 
@@ -358,6 +359,9 @@ impl<W: Write> Writer for CsvWriter<W> {
     fn write(&mut self, batch: &Batch, symbols: &Symbols) -> io::Result<()> {
         batch.events.iter().try_for_each(|event| self.event(event, symbols))
     }
+
+    /// There is no room for it.
+    fn recording(&mut self, _recording: &Recording) {}
 
     fn finish(&mut self, _symbols: &Symbols) -> io::Result<()> {
         self.output.flush()

@@ -10,6 +10,7 @@ pub mod std;
 
 use ::std::io;
 
+use crate::recording::Recording;
 use crate::source::Batch;
 use crate::symbols::Symbols;
 
@@ -22,6 +23,9 @@ pub use registry::{Format, Opened, read};
 pub trait Writer {
     /// Appends the events of a batch.
     fn write(&mut self, batch: &Batch, symbols: &Symbols) -> io::Result<()>;
+
+    /// Keeps how the trace was recorded, if the format has room for it; called before the end.
+    fn recording(&mut self, recording: &Recording);
 
     /// Completes the output; nothing may be written after it.
     fn finish(&mut self, symbols: &Symbols) -> io::Result<()>;

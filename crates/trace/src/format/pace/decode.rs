@@ -4,10 +4,11 @@ use std::hint::select_unpredictable;
 use std::io::{self, Read};
 
 use super::names::{take_names, take_number};
+use super::notes;
 use super::predict::{LOOK, Limits, Memory, SHAPES, WIDE, WIDE_TAG, unzigzag};
 use super::{
     BLOCK, BLOCK_HEADER_LEN, BlockHeader, FOOTER_LEN, Footer, HEADER_LEN, INDEX, INDEX_ENTRY_LEN,
-    IndexEntry, checksum, decode_header,
+    IndexEntry, NOTES, checksum, decode_header,
 };
 use crate::error::{Error, Place};
 use crate::event::{Event, EventNo, Op};
@@ -111,6 +112,7 @@ impl PaceReader {
             let mut marker = [0; 4];
             match read_up_to(&mut self.input, &mut marker)? {
                 4 if marker == BLOCK => self.read_block()?,
+                4 if marker == NOTES => self.read_notes()?,
                 4 if marker == INDEX => self.read_end()?,
                 4 => return Err(self.damaged("neither a block nor the index starts here")),
                 0 => self.cut_off("the file has no end mark"),
@@ -157,6 +159,22 @@ impl PaceReader {
             index.add(&IndexEntry::new(self.offset, header));
         }
         self.offset += BLOCK_HEADER_LEN as u64 + header.body_len();
+        Ok(())
+    }
+
+    fn read_notes(&mut self) -> Result<(), Error> {
+        let (mut len, mut stream, mut sum) = ([0; 4], Vec::new(), [0; 4]);
+        let whole = read_up_to(&mut self.input, &mut len)? == 4
+            && read_part(&mut self.input, u32::from_le_bytes(len), &mut stream)?
+            && read_up_to(&mut self.input, &mut sum)? == 4;
+        if !whole {
+            self.cut_off("all events are there, but the file ends in the notes of the recorder");
+            return Ok(());
+        }
+        let recording = notes::decode(&stream, sum);
+        self.offset += (NOTES.len() + len.len() + stream.len() + sum.len()) as u64;
+        self.skipped.recording =
+            Some(recording.ok_or_else(|| self.damaged("damaged notes of the recorder"))?);
         Ok(())
     }
 

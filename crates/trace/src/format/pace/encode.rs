@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::names::{Written, invalid, put_number};
+use super::notes;
 use super::predict::{
     Limits, Memory, OTHER_KIND, WIDE, WIDE_TAG, kind_code, operand_code, site_code, tag, zigzag,
 };
@@ -11,6 +12,7 @@ use super::{
 };
 use crate::event::{Event, EventNo};
 use crate::format::Writer;
+use crate::recording::Recording;
 use crate::source::{Batch, Blocks};
 use crate::symbols::Symbols;
 
@@ -30,6 +32,7 @@ pub struct PaceWriter<W> {
     /// Scratch for the names of a block.
     names: Vec<u8>,
     index: Vec<IndexEntry>,
+    recording: Option<Recording>,
 }
 
 impl<W: Write> PaceWriter<W> {
@@ -47,6 +50,7 @@ impl<W: Write> PaceWriter<W> {
             event_count: 0,
             names: Vec::new(),
             index: Vec::new(),
+            recording: None,
         })
     }
 
@@ -86,6 +90,13 @@ impl<W: Write> PaceWriter<W> {
         Ok(())
     }
 
+    fn put_notes(&mut self) -> io::Result<()> {
+        let Some(recording) = self.recording.take() else { return Ok(()) };
+        let part = notes::encode(&recording);
+        self.offset += part.len() as u64;
+        self.output.write_all(&part)
+    }
+
     fn put_index(&mut self) -> io::Result<()> {
         let count = u32::try_from(self.index.len()).map_err(|_| invalid("too many blocks"))?;
         let mut bytes = INDEX.to_vec();
@@ -115,8 +126,13 @@ impl<W: Write> Writer for PaceWriter<W> {
         Ok(())
     }
 
+    fn recording(&mut self, recording: &Recording) {
+        self.recording = Some(recording.clone());
+    }
+
     fn finish(&mut self, symbols: &Symbols) -> io::Result<()> {
         self.end_block(symbols)?;
+        self.put_notes()?;
         self.put_index()?;
         self.output.flush()
     }

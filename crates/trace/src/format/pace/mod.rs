@@ -1,7 +1,7 @@
 //! `pace`, Paceline's own format: for recorders, which must write it at low cost, and for
 //! keeping. `docs/format.md` documents it byte by byte; this is the idea.
 //!
-//! A file is a header, blocks, an index and a footer. A block holds up to 65,536 events and the
+//! A file is a header, blocks, perhaps notes of the recorder, an index and a footer. A block holds up to 65,536 events and the
 //! names that they are the first to use, so the file is readable while it is being written, and
 //! after a crash up to its last whole block. Names and events of a block have lengths and
 //! checksums of their own: to start in the middle, a reader takes the names of the blocks before
@@ -13,11 +13,13 @@
 //! - this file: the fixed parts (header, block header, index, footer);
 //! - `predict`: how an event is foretold and what its bytes mean;
 //! - `names`, `encode`, `decode`, `seek`: the names of a block, the writer, the reader, and
-//!   starting in the middle.
+//!   starting in the middle;
+//! - `notes`: how the trace was recorded.
 
 mod decode;
 mod encode;
 mod names;
+mod notes;
 mod predict;
 mod seek;
 #[cfg(test)]
@@ -44,6 +46,7 @@ const INDEX_ENTRY_LEN: usize = 24;
 const FOOTER_LEN: usize = 24;
 
 const BLOCK: [u8; 4] = *b"PBLK";
+const NOTES: [u8; 4] = *b"PNOT";
 const INDEX: [u8; 4] = *b"PIDX";
 const END: [u8; 4] = *b"PEND";
 

@@ -7,6 +7,7 @@ use crate::error::show_name;
 use crate::event::{Event, Op};
 use crate::format::Writer;
 use crate::ids::{Site, SiteKind};
+use crate::recording::Recording;
 use crate::source::Batch;
 use crate::symbols::{SiteInfo, Symbols};
 
@@ -71,6 +72,9 @@ impl<W: Write> Writer for StdWriter<W> {
         }
         Ok(())
     }
+
+    /// There is no room for it.
+    fn recording(&mut self, _recording: &Recording) {}
 
     fn finish(&mut self, _symbols: &Symbols) -> io::Result<()> {
         self.output.flush()

@@ -1,0 +1,200 @@
+//! `paceline run`: a program under observation, decided while it runs.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::bail;
+use clap::ValueHint;
+use paceline_report::compose;
+use paceline_report::outcome::Outcome;
+use paceline_trace::record::StreamReader;
+use paceline_trace::select::Selection;
+
+use crate::args::SelectArgs;
+use crate::asking::{Ending, QuestionArgs, Results, ShowArgs, Voice};
+use crate::checking::{Property, Question, check};
+use crate::observe::{Ended, ObserveArgs, Observed, RecorderOptions, observe};
+use crate::showing::Done;
+use crate::status::{Status, complain, note, warn};
+use crate::traces::Trace;
+
+/// Run a program under observation and decide while it runs
+///
+/// Observes `java` and everything that starts JVMs (`mvn`, `gradle`, scripts), and programs that
+/// record themselves. The program's input, output and exit status are its own; the report comes
+/// when it has ended, on standard error or in a file.
+///
+/// Exit status: that of the program, unless there are findings (1, or what --exitcode says). If the
+/// program succeeded: 2 if the recording cannot be read, 3 if it is incomplete, 4 if nothing was
+/// analysed.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paceline run -- java -jar app.jar
+  paceline run --atomic 'Account.*' --html report.html -- java -cp classes Bank
+  paceline run --property race,atomicity --output report.txt -- mvn test
+  paceline run --property determinism --deterministic Sorter.sort -- java Sorter
+  paceline run --shrink -- java -jar app.jar      which methods are not atomic?
+
+Options may also stand in a file paceline.toml where the command is run (docs/run.md).")]
+pub struct Args {
+    #[command(flatten)]
+    question: QuestionArgs,
+    /// These methods are deterministic blocks (for --property determinism); may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    deterministic: Vec<String>,
+    /// Methods with this annotation are deterministic blocks; may be repeated
+    #[arg(long, value_name = "NAME")]
+    deterministic_annotation: Vec<String>,
+    /// Skip malformed events, and count them
+    #[arg(long)]
+    lenient: bool,
+    /// The exit status if there are findings
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    exitcode: u8,
+    /// Run again without the methods that were refuted, until none is; then list them all
+    #[arg(long)]
+    shrink: bool,
+    #[command(flatten)]
+    show: ShowArgs,
+    #[command(flatten)]
+    select: SelectArgs,
+    #[command(flatten)]
+    observe: ObserveArgs,
+    /// The command, after `--`
+    #[arg(last = true, required = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
+    let mut options = recorder_options(args)?;
+    let mut refuted = BTreeSet::new();
+    loop {
+        let mut results = Results::new(&args.show, &args.question, Voice::Stderr, quiet)?;
+        let question = results.question(&args.question);
+        let observed = round(args, &options, &question)?;
+        let new = if args.shrink { newly_refuted(&observed, &refuted) } else { Vec::new() };
+        if new.is_empty() {
+            let ended = observed.ended;
+            let nothing = show(observed, &mut results, quiet)?;
+            let mut ending = results.finish()?;
+            if args.shrink {
+                note(&list(&refuted));
+            }
+            ending.status = ending.status.and(nothing);
+            if !refuted.is_empty() {
+                ending = Ending { status: ending.status.and(Status::Findings), has_findings: true };
+            }
+            return Ok(exit(args.exitcode, ended, ending));
+        }
+        if !quiet {
+            note(&format!("not atomic, and left out from now on: {}", new.join(", ")));
+        }
+        options.except.extend(new.iter().map(|label| label.clone().into_bytes()));
+        refuted.extend(new);
+    }
+}
+
+/// What the recorders are told. Blocks are blocks: which of them are deterministic and which
+/// atomic depends on what is to be decided.
+fn recorder_options(args: &Args) -> anyhow::Result<RecorderOptions> {
+    let mut atomic = args.select.atomic()?;
+    let except = args.select.except()?;
+    let mut atomic_annotations = args.observe.atomic_annotation.clone();
+    if !args.deterministic.is_empty() || !args.deterministic_annotation.is_empty() {
+        if args.question.property != [Property::Determinism] {
+            bail!("--deterministic is for --property determinism, and for that alone");
+        }
+        atomic = args.deterministic.iter().map(|p| p.clone().into_bytes()).collect();
+        atomic_annotations = args.deterministic_annotation.clone();
+    }
+    let observe = args.observe.clone();
+    Ok(RecorderOptions { atomic, except, atomic_annotations, all_methods: false, observe })
+}
+
+fn round(
+    args: &Args,
+    options: &RecorderOptions,
+    question: &Question,
+) -> anyhow::Result<Observed<Done>> {
+    let selection = Selection::new(options.atomic.clone(), options.except.clone());
+    observe(&args.command, &args.observe, options, |stream| {
+        one(stream, &selection, args.lenient, question)
+    })
+}
+
+/// Decides about one process while it runs.
+fn one(stream: UnixStream, selection: &Selection, lenient: bool, question: &Question) -> Done {
+    let started = Instant::now();
+    let mut trace = Trace::live(StreamReader::new(Box::new(stream)), selection, lenient);
+    let (outcome, status) = match check(&mut trace, question) {
+        Ok(checked) => (Outcome::Report(checked.report), checked.status),
+        Err(error) => {
+            let failure = compose::failure(trace.name(), &error);
+            complain(&anyhow::Error::new(error).context(trace.name()));
+            (Outcome::Failure(failure), Status::Error)
+        }
+    };
+    Done { outcome, status, took: started.elapsed() }
+}
+
+/// Shows what came of each process. One of which nothing was analysed does not count if there is
+/// another: scripts and build tools start many.
+fn show(observed: Observed<Done>, results: &mut Results, quiet: bool) -> anyhow::Result<Status> {
+    let Observed { traces, hint, .. } = observed;
+    let all_are_empty = traces.iter().all(|done| done.status == Status::Nothing);
+    if traces.is_empty() {
+        let why = hint.unwrap_or_else(|| "no process of the command was observed".to_owned());
+        warn(&format!("nothing was analysed: {why}"));
+    }
+    for done in traces {
+        if done.status == Status::Nothing && !all_are_empty {
+            if !quiet {
+                note(&format!("nothing to analyse in {}", path(&done.outcome)));
+            }
+            continue;
+        }
+        results.add(done)?;
+    }
+    Ok(if all_are_empty { Status::Nothing } else { Status::Clean })
+}
+
+fn path(outcome: &Outcome) -> &str {
+    match outcome {
+        Outcome::Report(report) => &report.input.path,
+        Outcome::Failure(failure) => &failure.input.path,
+    }
+}
+
+fn newly_refuted(observed: &Observed<Done>, known: &BTreeSet<String>) -> Vec<String> {
+    let reports = observed.traces.iter().filter_map(|done| match &done.outcome {
+        Outcome::Report(report) => report.verdicts.atomicity.as_ref(),
+        Outcome::Failure(_) => None,
+    });
+    let labels = reports.flat_map(|atomicity| atomicity.refuted.iter().map(|b| b.label.clone()));
+    let new: BTreeSet<String> = labels.filter(|label| !known.contains(label)).collect();
+    new.into_iter().collect()
+}
+
+/// The list of Velodrome's Table 2.
+fn list(refuted: &BTreeSet<String>) -> String {
+    let names = || refuted.iter().map(|label| format!("\n  {label}")).collect::<String>();
+    match refuted.len() {
+        0 => "no method was refuted".to_owned(),
+        1 => format!("1 method is not atomic:{}", names()),
+        n => format!("{n} methods are not atomic:{}", names()),
+    }
+}
+
+/// The program's own exit status, unless there is something worse to tell.
+fn exit(on_findings: u8, ended: Ended, ending: Ending) -> ExitCode {
+    match (ending.status, ended.code()) {
+        (Status::Findings, _) => on_findings.into(),
+        (Status::Clean, code) => code.into(),
+        (status, code) if code == 0 || ending.has_findings => status.into(),
+        (Status::Nothing | Status::Incomplete | Status::Error, code) => code.into(),
+    }
+}

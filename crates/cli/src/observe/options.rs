@@ -1,0 +1,109 @@
+//! What a recorder is told: a file with one option a line, so that nothing needs quoting.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::ValueHint;
+
+/// How a program is observed.
+#[derive(clap::Args, Clone, Default)]
+#[command(next_help_heading = "Observing")]
+pub struct ObserveArgs {
+    /// Methods that match are yields: interference is expected there; may be repeated
+    #[arg(long = "yield", value_name = "PATTERN")]
+    pub yields: Vec<String>,
+    /// Methods with this annotation are atomic (`Atomic` or `p.Atomic`); may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub atomic_annotation: Vec<String>,
+    /// Methods with this annotation are yields; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub yield_annotation: Vec<String>,
+    /// Observe only classes that match; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub instrument: Vec<String>,
+    /// Do not observe classes that match; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub ignore: Vec<String>,
+    /// When the command is `java`: observe the JVMs that it starts too
+    ///
+    /// They are reached through JAVA_TOOL_OPTIONS, which every JVM mentions on standard error.
+    #[arg(long)]
+    pub children: bool,
+    /// How long to wait for processes that the program leaves behind
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub linger: u64,
+    /// The library that observes JVMs, if it is not beside this program
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub jvm_agent: Option<PathBuf>,
+}
+
+/// What recorders are told about blocks.
+#[derive(Clone, Default)]
+pub struct RecorderOptions {
+    /// Patterns of methods that are blocks.
+    pub atomic: Vec<Vec<u8>>,
+    /// Patterns of methods that are not.
+    pub except: Vec<Vec<u8>>,
+    /// Annotations of methods that are blocks.
+    pub atomic_annotations: Vec<String>,
+    /// Whether all methods are recorded as blocks, to be selected later.
+    pub all_methods: bool,
+    /// The rest, as it was given.
+    pub observe: ObserveArgs,
+}
+
+impl RecorderOptions {
+    /// The file.
+    pub fn encode(&self, socket: &Path) -> Vec<u8> {
+        let mut lines = Vec::new();
+        let mut put = |key: &str, value: &[u8]| {
+            lines.extend_from_slice(key.as_bytes());
+            lines.push(b' ');
+            lines.extend_from_slice(value);
+            lines.push(b'\n');
+        };
+        put("socket", socket.as_os_str().as_bytes());
+        put("methods", if self.all_methods { b"all" } else { b"selected" });
+        self.atomic.iter().for_each(|pattern| put("atomic", pattern));
+        self.except.iter().for_each(|pattern| put("except", pattern));
+        let observe = &self.observe;
+        for (key, values) in [
+            ("atomic-annotation", &self.atomic_annotations),
+            ("yield", &observe.yields),
+            ("yield-annotation", &observe.yield_annotation),
+            ("instrument", &observe.instrument),
+            ("ignore", &observe.ignore),
+        ] {
+            values.iter().for_each(|value| put(key, value.as_bytes()));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_lines() {
+        let options = RecorderOptions {
+            atomic: vec![b"Set.add(int, int)".to_vec()],
+            except: vec![b"*.close".to_vec()],
+            atomic_annotations: vec!["p.Atomic".to_owned()],
+            all_methods: false,
+            observe: ObserveArgs { yields: vec!["Pool.pause".to_owned()], ..Default::default() },
+        };
+        let file = String::from_utf8(options.encode(Path::new("/tmp/a b/socket"))).unwrap();
+        assert_eq!(
+            file.lines().collect::<Vec<_>>(),
+            [
+                "socket /tmp/a b/socket",
+                "methods selected",
+                "atomic Set.add(int, int)",
+                "except *.close",
+                "atomic-annotation p.Atomic",
+                "yield Pool.pause",
+            ]
+        );
+    }
+}
