@@ -219,6 +219,18 @@ fn the_output_file_and_the_known_findings_are_those_of_check() {
 }
 
 #[test]
+fn options_may_stand_in_a_file() {
+    let folder = Folder::new();
+    let file = "except = [\"Set.add\"]\nproperty = \"race\"\n";
+    std::fs::write(folder.path("paceline.toml"), file).unwrap();
+    run_as(&folder, "", "run").ends_with(0);
+    run_as(&folder, "", "run --property atomicity").ends_with(4);
+    std::fs::write(folder.path("paceline.toml"), "excepts = 1\n").unwrap();
+    let wrong = run_as(&folder, "", "run").ends_with(2);
+    assert!(wrong.err.contains("no command has an option --excepts"), "{}", wrong.err);
+}
+
+#[test]
 fn what_cannot_be_run_is_an_error() {
     let folder = Folder::new();
     let run = folder.run("run -- ./no-such-program").ends_with(2);

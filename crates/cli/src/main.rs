@@ -4,6 +4,7 @@ mod args;
 mod asking;
 mod checking;
 mod commands;
+mod config;
 mod filters;
 mod merging;
 mod observe;
@@ -20,16 +21,24 @@ mod status;
 mod traces;
 mod verdict;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser as _};
 use paceline_trace::{Error, ErrorKind};
 
 use crate::args::{Cli, Command};
 use crate::status::Status;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let folder = Path::new(".");
+    let cli = match config::arguments(&Cli::command(), std::env::args_os().collect(), folder) {
+        Ok(arguments) => Cli::parse_from(arguments),
+        Err(error) => {
+            status::complain(&error);
+            return Status::Error.into();
+        }
+    };
     cli.color.apply();
     match run(&cli) {
         Ok(code) => code,

@@ -80,7 +80,7 @@ impl Trace {
             Blocks::Declared => Selection::default(),
         };
         Trace {
-            path: PathBuf::from(&program.recording().command),
+            path: without_agent(&program.recording().command).into(),
             selection,
             from: None,
             lenient,
@@ -183,6 +183,13 @@ impl Trace {
         let outcome = if reading.stopped { outcome } else { outcome.and(open.check_whole()) };
         (reading, outcome)
     }
+}
+
+/// A command line as its user typed it.
+fn without_agent(command: &str) -> String {
+    let is_ours = |word: &&str| word.starts_with("-agentpath:") && word.contains("paceline_jvm");
+    let words: Vec<&str> = command.split(' ').filter(|word| !is_ours(word)).collect();
+    words.join(" ")
 }
 
 /// Leaves out the blocks that do not count.
