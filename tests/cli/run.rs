@@ -20,6 +20,10 @@ fn program() {
     let Some(file) = std::env::var_os("PACELINE_RECORDER") else { return };
     let role = std::env::var(ROLE).unwrap_or_default();
     let options = std::fs::read_to_string(file).unwrap();
+    if role == "waits" {
+        println!("ready");
+        std::thread::sleep(std::time::Duration::from_secs(60));
+    }
     if role != "silent" {
         record(&options, &role);
     }
@@ -117,12 +121,15 @@ fn add(
     me.mark(sites.end);
 }
 
+/// The command that runs this program.
+fn program_line() -> String {
+    let program = std::env::current_exe().unwrap();
+    format!("{} --exact run::program --nocapture --quiet", program.to_str().unwrap())
+}
+
 /// Runs the program in this role under `paceline` with these options.
 fn run_as(folder: &Folder, role: &str, options: &str) -> Run {
-    let program = std::env::current_exe().unwrap();
-    let program = program.to_str().unwrap();
-    let line = format!("{options} -- {program} --exact run::program --nocapture --quiet");
-    folder.run_in(&line, &[(ROLE, role)])
+    folder.run_in(&format!("{options} -- {}", program_line()), &[(ROLE, role)])
 }
 
 fn run(role: &str, options: &str) -> Run {
@@ -216,6 +223,41 @@ fn the_output_file_and_the_known_findings_are_those_of_check() {
     assert!(report.contains("Set.add is not atomic"));
     let folder = folder.with("known.txt", "atomicity:Set.add");
     run_as(&folder, "", "run --suppress known.txt").ends_with(0);
+}
+
+#[test]
+fn each_process_is_a_trace() {
+    let folder = Folder::new();
+    let script = format!("{0}\n{ROLE}=idle {0}\n{ROLE}=serial {0}\n", program_line());
+    std::fs::write(folder.path("all.sh"), script).unwrap();
+    let run = folder.run("run --format json -- sh all.sh").ends_with(1);
+    let reports: Vec<Value> =
+        run.err.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let holds = |report: &Value| report["verdicts"]["atomicity"]["holds"].as_bool();
+    assert_eq!(reports.iter().map(holds).collect::<Vec<_>>(), [Some(false), Some(true)]);
+    assert!(run.err.contains("nothing to analyse in program"), "{}", run.err);
+    folder.run("record -o t.pace -- sh all.sh").ends_with(0);
+    assert_eq!(folder.files(), ["all.sh", "t-2.pace", "t-3.pace", "t.pace"]);
+}
+
+#[test]
+fn signals_are_passed_on() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_paceline"))
+        .args(["run", "--"])
+        .args(program_line().split(' '))
+        .env(ROLE, "waits")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == "ready"));
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
 }
 
 #[test]

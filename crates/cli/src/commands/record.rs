@@ -75,7 +75,10 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
         let why = hint.unwrap_or_else(|| "no process of the command was observed".to_owned());
         warn(&format!("nothing was recorded: {why}"));
     }
-    let status = traces.iter().map(|kept| tell(kept, quiet)).max().unwrap_or(Status::Nothing);
+    let statuses: Vec<Status> = traces.iter().map(|kept| tell(kept, quiet)).collect();
+    // A process without an event does not count if there is another: build tools start many.
+    let counted = statuses.iter().copied().filter(|&status| status != Status::Nothing);
+    let status = counted.max().unwrap_or(Status::Nothing);
     Ok(match (ended.code(), status) {
         (0, status) => status.into(),
         (code, _) => code.into(),
