@@ -58,11 +58,22 @@ fn record(options: &str, role: &str) {
     if role != "idle" {
         work(&recorder, role);
     }
+    if role == "talks on" {
+        talk_on(&recorder);
+    }
     if role == "killed" {
         recorder.flush().unwrap();
         std::process::abort();
     }
-    recorder.finish().unwrap();
+    // Whether anybody still listens does not matter to the program.
+    let _ = recorder.finish();
+}
+
+/// More than a socket has room for.
+fn talk_on(recorder: &Recorder) {
+    let pause = recorder.site(&SiteText::new(Kind::Yield)).unwrap();
+    let mut me = recorder.thread(b"talker").unwrap();
+    (0..1_000_000).for_each(|_| me.mark(pause));
 }
 
 /// Two threads add to a set: each looks first and then inserts, and gives up the lock in between.
@@ -223,6 +234,13 @@ fn the_output_file_and_the_known_findings_are_those_of_check() {
     assert!(report.contains("Set.add is not atomic"));
     let folder = folder.with("known.txt", "atomicity:Set.add");
     run_as(&folder, "", "run --suppress known.txt").ends_with(0);
+}
+
+#[test]
+fn a_program_does_not_wait_for_us_when_we_know_enough() {
+    let run = run("talks on", "--first").ends_with(1);
+    assert!(run.text().contains("the program's own words\n"));
+    assert!(run.err.contains("Set.add is not atomic"), "{}", run.err);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
+use std::net::Shutdown;
 use std::ops::ControlFlow;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use paceline_report::recording;
@@ -31,6 +33,8 @@ pub struct Trace {
     spool: Option<NamedTempFile>,
     /// A running program, until it is read.
     live: Option<StreamReader>,
+    /// The way to it, to be closed when enough has been read.
+    connection: Option<UnixStream>,
     /// Writes what a running program sends.
     spooler: Option<Spooler>,
 }
@@ -59,6 +63,7 @@ impl Trace {
             quiet,
             spool: None,
             live: None,
+            connection: None,
             spooler: None,
         })
     }
@@ -74,7 +79,9 @@ impl Trace {
     }
 
     /// What a running program sends. If it has selected the blocks itself, all of them count.
-    pub fn live(program: StreamReader, selection: &Selection, lenient: bool) -> Trace {
+    pub fn live(connection: UnixStream, selection: &Selection, lenient: bool) -> Trace {
+        let same = connection.try_clone().ok();
+        let program = StreamReader::new(Box::new(connection));
         let selection = match program.blocks() {
             Blocks::Methods => selection.clone(),
             Blocks::Declared => Selection::default(),
@@ -88,6 +95,7 @@ impl Trace {
             quiet: true,
             spool: None,
             live: Some(program),
+            connection: same,
             spooler: None,
         }
     }
@@ -132,8 +140,13 @@ impl Trace {
         Ok(Open { source, blocks, size: None, progress: Progress::default() })
     }
 
-    /// After the first reading: from now on everything comes from the copy.
+    /// After the first reading: from now on everything comes from the copy, and a program that
+    /// still runs need not wait for us.
     pub fn end_first(&mut self, open: &Open) -> Result<(), Error> {
+        if let Some(connection) = self.connection.take() {
+            // It has been closed already when the program has ended.
+            let _ = connection.shutdown(Shutdown::Both);
+        }
         self.spooler.take().map_or(Ok(()), |spooler| spooler.finish(open.symbols()))
     }
 

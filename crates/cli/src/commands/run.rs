@@ -10,7 +10,6 @@ use anyhow::bail;
 use clap::ValueHint;
 use paceline_report::compose;
 use paceline_report::outcome::Outcome;
-use paceline_trace::record::StreamReader;
 use paceline_trace::select::Selection;
 
 use crate::args::SelectArgs;
@@ -129,7 +128,7 @@ fn round(
 /// Decides about one process while it runs.
 fn one(stream: UnixStream, selection: &Selection, lenient: bool, question: &Question) -> Done {
     let started = Instant::now();
-    let mut trace = Trace::live(StreamReader::new(Box::new(stream)), selection, lenient);
+    let mut trace = Trace::live(stream, selection, lenient);
     let (outcome, status) = match check(&mut trace, question) {
         Ok(checked) => (Outcome::Report(checked.report), checked.status),
         Err(error) => {

@@ -136,8 +136,16 @@ fn accept_all<'scope, 'env, T: Send + 'scope>(
         }
         guests.add(&stream);
         let (number, results) = (count, results.clone());
-        // The other end waits for all results.
-        scope.spawn(move || drop(results.send((number, each(stream)))));
+        scope.spawn(move || {
+            let again = stream.try_clone();
+            let result = each(stream);
+            // Nobody reads any more: a recorder must not wait for us, and the program not for it.
+            if let Ok(stream) = again {
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+            // The other end waits for all results.
+            let _ = results.send((number, result));
+        });
         count += 1;
     }
     count
