@@ -13,8 +13,8 @@ mod json;
 mod known;
 mod outputs;
 mod papers;
-mod scan;
 mod run;
+mod scan;
 mod surface;
 mod yields;
 

@@ -7,6 +7,7 @@ mod agree;
 mod hostile;
 mod limits;
 mod reading;
+mod recording;
 #[allow(dead_code, reason = "others need the rest")]
 mod samples;
 mod schema;
