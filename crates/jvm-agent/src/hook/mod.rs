@@ -1,0 +1,93 @@
+//! The classes that the agent defines in `java.lang`: the one that inserted code calls, and two that
+//! it needs. They are assembled when the agent starts, since they hold addresses.
+
+pub mod assembler;
+pub mod emit;
+mod wrappers;
+
+use crate::classfile::Outcome;
+use crate::rewrite::names::HOOK;
+use emit::Emitter;
+
+const TEXT: &str = include_str!("hook.jasm");
+
+const REFERENCE: &str = "
+field package hash I
+field package id J
+field package lock J
+field package next Ljava/lang/PacelineRef;
+method package <init> (Ljava/lang/Object;Ljava/lang/ref/ReferenceQueue;)V
+  aload 0
+  aload 1
+  aload 2
+  invokespecial java/lang/ref/WeakReference.<init> (Ljava/lang/Object;Ljava/lang/ref/ReferenceQueue;)V
+  return
+end
+";
+
+const CLASSES: &str = "
+method package <init> ()V
+  aload 0
+  invokespecial java/lang/ClassValue.<init> ()V
+  return
+end
+method public computeValue (Ljava/lang/Class;)Ljava/lang/Object;
+  aload 1
+  call classFacts (Ljava/lang/Class;)J
+  invokestatic java/lang/Long.valueOf (J)Ljava/lang/Long;
+  areturn
+end
+";
+
+/// Addresses and numbers that the hook class is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The first stripe.
+    pub stripes: u64,
+    /// How many bits number a stripe.
+    pub stripe_bits: u32,
+    /// A word for each site.
+    pub sites: u64,
+    /// The owners of arrays, by identity hash.
+    pub owners: u64,
+    /// How many owners there is room for, less 1: a power of two less 1.
+    pub owner_mask: u32,
+    /// The site of records that tell the class of an object.
+    pub object_site: u32,
+}
+
+/// A class to define: its name and its bytes.
+pub type Defined = (&'static [u8], Vec<u8>);
+
+const PUBLIC_FINAL_SUPER: u16 = 0x0031;
+
+/// The classes to define, in this order.
+pub fn classes(layout: &Layout) -> Outcome<[Defined; 3]> {
+    let constants = [
+        ("STRIPES", layout.stripes),
+        ("SHIFT", u64::from(64 - layout.stripe_bits)),
+        ("SITES", layout.sites),
+        ("OWNERS", layout.owners),
+        ("OWNER_MASK", layout.owner_mask.into()),
+        ("OBJECT", layout.object_site.into()),
+    ];
+    Ok([
+        (b"java/lang/PacelineRef", class(REFERENCE, b"java/lang/PacelineRef", b"java/lang/ref/WeakReference")?),
+        (b"java/lang/PacelineClasses", class(CLASSES, b"java/lang/PacelineClasses", b"java/lang/ClassValue")?),
+        (HOOK, hook_class(&constants)?),
+    ])
+}
+
+fn class(text: &str, name: &[u8], super_name: &[u8]) -> Outcome<Vec<u8>> {
+    let mut emitter = Emitter::new();
+    assembler::assemble(text, &[], &mut emitter)?;
+    emitter.finish(PUBLIC_FINAL_SUPER, name, super_name)
+}
+
+fn hook_class(constants: &[(&str, u64)]) -> Outcome<Vec<u8>> {
+    let mut emitter = Emitter::new();
+    emitter.hide_methods()?;
+    assembler::assemble(TEXT, constants, &mut emitter)?;
+    assembler::assemble(&wrappers::text(), constants, &mut emitter)?;
+    emitter.finish(PUBLIC_FINAL_SUPER, HOOK, b"java/lang/Object")
+}

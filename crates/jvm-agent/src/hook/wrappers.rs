@@ -1,0 +1,209 @@
+//! The methods that take the place of modelled calls: they make the call, with events around it.
+
+use crate::rewrite::model::{CALLS, Call, Kept, Shape, wrapper_descriptor, wrapper_name};
+use crate::rewrite::names::parameters;
+
+/// All of them, in the language of the assembler.
+pub fn text() -> String {
+    CALLS.iter().enumerate().map(|(i, call)| wrapper(i, call)).collect()
+}
+
+/// Where the parameters are, and what else a wrapper keeps in local variables.
+struct Locals {
+    /// Loads all parameters, as the call wants them.
+    load: String,
+    site: usize,
+    result: usize,
+    index: usize,
+    version: usize,
+    thrown: usize,
+}
+
+fn slots(descriptor: &[u8]) -> usize {
+    if matches!(descriptor, b"J" | b"D") { 2 } else { 1 }
+}
+
+fn load_of(descriptor: &[u8]) -> &'static str {
+    match descriptor {
+        b"I" | b"Z" | b"B" | b"S" | b"C" => "iload",
+        b"J" => "lload",
+        b"D" => "dload",
+        b"F" => "fload",
+        _ => "aload",
+    }
+}
+
+fn locals(call: &Call) -> Locals {
+    let mut next = 0;
+    let mut load = String::new();
+    if !call.is_static {
+        load.push_str(&format!("aload 0\ncheckcast {}\n", call.class));
+        next = 1;
+    }
+    for parameter in parameters(call.descriptor.as_bytes()) {
+        load.push_str(&format!("{} {next}\n", load_of(parameter)));
+        next += slots(parameter);
+    }
+    Locals {
+        load,
+        site: next,
+        result: next + 1,
+        index: next + 3,
+        version: next + 5,
+        thrown: next + 7,
+    }
+}
+
+fn returned(call: &Call) -> &str {
+    call.descriptor.rsplit(')').next().unwrap_or("V")
+}
+
+fn wrapper(number: usize, call: &Call) -> String {
+    let locals = locals(call);
+    let name = wrapper_name(number);
+    let descriptor = wrapper_descriptor(call);
+    let body = body(call, &locals);
+    format!("method public,static {name} {descriptor}\n{body}end\n")
+}
+
+/// The call itself; its result is on the stack.
+fn invocation(call: &Call, locals: &Locals) -> String {
+    let how = match (call.is_static, call.is_interface) {
+        (true, _) => "invokestatic",
+        (false, true) => "invokeinterface",
+        (false, false) => "invokevirtual",
+    };
+    format!("{}{how} {}.{} {}\n", locals.load, call.class, call.name, call.descriptor)
+}
+
+/// Pushes the object that the events are about.
+fn target(call: &Call) -> String {
+    match call.kept {
+        Kept::CurrentThread => "invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;\n".into(),
+        Kept::Receiver | Kept::Keyed | Kept::Indexed => "aload 0\n".into(),
+    }
+}
+
+fn tell(call: &Call, locals: &Locals, which: usize) -> String {
+    let site = locals.site;
+    let step = if which == 0 { "" } else { "iconst_1\niadd\n" };
+    let told = target(call);
+    format!("{told}iload {site}\n{step}call {} (Ljava/lang/Object;I)V\n", call.model.teller())
+}
+
+fn keep_result(call: &Call, locals: &Locals) -> String {
+    store_or_load(call, locals, "store")
+}
+
+fn load_result(call: &Call, locals: &Locals) -> String {
+    store_or_load(call, locals, "load")
+}
+
+fn store_or_load(call: &Call, locals: &Locals, what: &str) -> String {
+    match returned(call) {
+        "V" => String::new(),
+        descriptor => {
+            let letter = &load_of(descriptor.as_bytes())[..1];
+            format!("{letter}{what} {}\n", locals.result)
+        }
+    }
+}
+
+fn give_result(call: &Call, locals: &Locals) -> String {
+    match returned(call) {
+        "V" => "return\n".into(),
+        descriptor => {
+            let letter = &load_of(descriptor.as_bytes())[..1];
+            format!("{}{letter}return\n", load_result(call, locals))
+        }
+    }
+}
+
+/// Jumps over what follows if the call did not succeed.
+fn unless_success(call: &Call, locals: &Locals, label: &str) -> String {
+    let test = if load_of(returned(call).as_bytes()) == "iload" { "ifeq" } else { "ifnull" };
+    format!("{}{test} {label}\n", load_result(call, locals))
+}
+
+/// Puts the index of an element or entry into its local.
+fn find_index(call: &Call, locals: &Locals) -> String {
+    let index = locals.index;
+    match call.kept {
+        Kept::Keyed => {
+            format!("aload 1\ncall keyIndex (Ljava/lang/Object;)J\nlstore {index}\n")
+        }
+        Kept::Indexed => format!("iload 1\ni2l\nlstore {index}\n"),
+        Kept::Receiver | Kept::CurrentThread => format!("lconst_0\nlstore {index}\n"),
+    }
+}
+
+fn body(call: &Call, locals: &Locals) -> String {
+    let invoke = invocation(call, locals);
+    let keep = keep_result(call, locals);
+    let give = give_result(call, locals);
+    match call.shape {
+        Shape::Before => format!("{}{invoke}{keep}{give}", tell(call, locals, 0)),
+        Shape::After => format!("{invoke}{keep}{}{give}", tell(call, locals, 0)),
+        Shape::AfterSuccess => {
+            let unless = unless_success(call, locals, "failed");
+            format!("{invoke}{keep}{unless}{}failed:\n{give}", tell(call, locals, 0))
+        }
+        Shape::Around => {
+            let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+            format!("{first}{invoke}{keep}{second}{give}")
+        }
+        Shape::Wait => {
+            let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+            let thrown = locals.thrown;
+            format!(
+                "{first}from:\n{invoke}to:\n{keep}{second}{give}\
+                 handler:\nastore {thrown}\n{second}aload {thrown}\nathrow\ncatch from to handler\n"
+            )
+        }
+        Shape::Inside => inside(call, locals, &invoke, "", ""),
+        Shape::InsideSuccess => {
+            let unless = unless_success(call, locals, "failed");
+            let failed = format!("failed:\ncall cancel ()V\n{give}");
+            inside(call, locals, &invoke, &unless, &failed)
+        }
+        Shape::Loose => {
+            let Locals { site, index, version, .. } = *locals;
+            let told = target(call);
+            let find = find_index(call, locals);
+            format!(
+                "{find}{told}lload {index}\ncall look (Ljava/lang/Object;J)J\nlstore {version}\n\
+                 {invoke}{keep}{told}lload {index}\nlload {version}\niload {site}\n\
+                 call compare (Ljava/lang/Object;JJI)V\n{give}"
+            )
+        }
+        Shape::Belongs => {
+            let result = locals.result;
+            let link = "call belongs (Ljava/lang/Object;Ljava/lang/Object;)V\n";
+            format!("{invoke}{keep}aload 0\naload {result}\n{link}{give}")
+        }
+    }
+}
+
+fn inside(call: &Call, locals: &Locals, invoke: &str, unless: &str, failed: &str) -> String {
+    let Locals { site, index, thrown, .. } = *locals;
+    let told = target(call);
+    let keep = keep_result(call, locals);
+    let give = give_result(call, locals);
+    let (begin, commit) = match call.kept {
+        Kept::Receiver | Kept::CurrentThread => (
+            format!("{told}call begin (Ljava/lang/Object;)V\n"),
+            format!("iload {site}\ncall commit (I)V\n"),
+        ),
+        Kept::Keyed | Kept::Indexed => (
+            format!(
+                "{}{told}lload {index}\ncall beginAt (Ljava/lang/Object;J)V\n",
+                find_index(call, locals)
+            ),
+            format!("iload {site}\nlload {index}\ncall commitAt (IJ)V\n"),
+        ),
+    };
+    format!(
+        "{begin}from:\n{invoke}to:\n{keep}{unless}{commit}{give}{failed}\
+         handler:\nastore {thrown}\ncall cancel ()V\naload {thrown}\nathrow\ncatch from to handler\n"
+    )
+}

@@ -1,0 +1,199 @@
+//! What the agent is told: `options=FILE`, or `file=PATH` and `socket=PATH` themselves.
+
+use std::path::PathBuf;
+
+use paceline_trace::Blocks;
+use paceline_trace::select::{Selection, glob};
+
+use crate::rewrite::names::simple;
+use crate::rewrite::site::MethodFacts;
+
+/// Where the stream goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Destination {
+    /// To whoever listens at a Unix socket.
+    Socket(PathBuf),
+    /// Into a file; `%p` in its name is the number of the process.
+    File(PathBuf),
+}
+
+/// Everything that can be chosen.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// Where the stream goes.
+    pub destination: Option<Destination>,
+    atomic: Vec<Vec<u8>>,
+    except: Vec<Vec<u8>>,
+    /// All methods are blocks: somebody else selects.
+    pub all_methods: bool,
+    yields: Vec<Vec<u8>>,
+    atomic_annotations: Vec<Vec<u8>>,
+    yield_annotations: Vec<Vec<u8>>,
+    instrument: Vec<Vec<u8>>,
+    ignore: Vec<Vec<u8>>,
+    /// A folder for the classes as they were rewritten, to look into.
+    pub dump: Option<PathBuf>,
+    selection: Selection,
+    yield_selection: Selection,
+}
+
+impl Options {
+    /// Reads the argument of the agent. `read` opens a file of options.
+    pub fn parse(
+        argument: &str,
+        pid: u32,
+        read: impl Fn(&str) -> std::io::Result<String>,
+    ) -> Result<Options, String> {
+        let mut options = Options::default();
+        for part in argument.split(',').filter(|part| !part.is_empty()) {
+            match part.split_once('=') {
+                Some(("options", file)) => {
+                    let text = read(file).map_err(|e| format!("{file}: {e}"))?;
+                    text.lines().try_for_each(|line| options.line(line, pid))?;
+                }
+                Some((key, value)) => options.set(key, value, pid)?,
+                None => return Err(format!("unknown option `{part}`")),
+            }
+        }
+        if options.destination.is_none() {
+            return Err("no `file` or `socket` to write to".to_owned());
+        }
+        options.selection = Selection::new(options.atomic.clone(), options.except.clone());
+        options.yield_selection = Selection::new(options.yields.clone(), []);
+        Ok(options)
+    }
+
+    fn line(&mut self, line: &str, pid: u32) -> Result<(), String> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(());
+        }
+        let (key, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        self.set(key, value.trim(), pid)
+    }
+
+    fn set(&mut self, key: &str, value: &str, pid: u32) -> Result<(), String> {
+        let pattern = || value.as_bytes().to_vec();
+        match key {
+            "socket" => self.destination = Some(Destination::Socket(value.into())),
+            "file" => {
+                let path = value.replace("%p", &pid.to_string());
+                self.destination = Some(Destination::File(path.into()));
+            }
+            "atomic" => self.atomic.push(pattern()),
+            "except" => self.except.push(pattern()),
+            "methods" => {
+                self.all_methods = match value {
+                    "all" => true,
+                    "selected" => false,
+                    _ => return Err(format!("`methods` is `all` or `selected`, not `{value}`")),
+                };
+            }
+            "yield" => self.yields.push(pattern()),
+            "atomic-annotation" => self.atomic_annotations.push(pattern()),
+            "yield-annotation" => self.yield_annotations.push(pattern()),
+            "instrument" => self.instrument.push(pattern()),
+            "ignore" => self.ignore.push(pattern()),
+            "dump" => self.dump = Some(value.into()),
+            _ => return Err(format!("unknown option `{key}`")),
+        }
+        Ok(())
+    }
+
+    /// Whether a class is observed, by its dotted name.
+    pub fn observes(&self, class: &[u8]) -> bool {
+        let matches = |patterns: &[Vec<u8>]| patterns.iter().any(|p| class_matches(p, class));
+        (self.instrument.is_empty() || matches(&self.instrument)) && !matches(&self.ignore)
+    }
+
+    /// Whether a method is a block.
+    pub fn is_block(&self, method: &MethodFacts) -> bool {
+        if has_one_of(method, &self.atomic_annotations) {
+            return true;
+        }
+        if self.all_methods {
+            return !method.synthetic;
+        }
+        let by_default = self.atomic.is_empty();
+        // What the programmer wrote as a lambda is the body of a thread as often as not, and has
+        // no name to declare it by.
+        if by_default && (method.synthetic || !self.atomic_annotations.is_empty()) {
+            return false;
+        }
+        self.selection.selects(method.label, Blocks::Methods)
+    }
+
+    /// Whether the entry of a method is a yield.
+    pub fn is_yield(&self, method: &MethodFacts) -> bool {
+        has_one_of(method, &self.yield_annotations)
+            || !self.yields.is_empty()
+                && self.yield_selection.selects(method.label, Blocks::Methods)
+    }
+}
+
+/// Whether a method has an annotation that is named, in full or by its last part.
+fn has_one_of(method: &MethodFacts, wanted: &[Vec<u8>]) -> bool {
+    method.annotations.iter().any(|found| {
+        wanted.iter().any(|name| {
+            let last = simple(found).rsplit(|&b| b == b'$').next().unwrap_or_default();
+            name == found || name.as_slice() == simple(found) || name.as_slice() == last
+        })
+    })
+}
+
+/// A pattern for classes matches all of the name, or a package that it is in.
+fn class_matches(pattern: &[u8], class: &[u8]) -> bool {
+    let pattern: Vec<u8> = pattern.iter().map(|&b| if b == b'/' { b'.' } else { b }).collect();
+    let inside = class.strip_prefix(&pattern[..]).is_some_and(|rest| rest.starts_with(b"."));
+    glob(&pattern, class) || inside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(lines: &str) -> Result<Options, String> {
+        Options::parse("options=f", 7, |_| Ok(lines.to_owned()))
+    }
+
+    fn facts<'a>(label: &'a [u8], annotations: &'a [Vec<u8>]) -> MethodFacts<'a> {
+        MethodFacts { label, synthetic: false, annotations }
+    }
+
+    #[test]
+    fn the_process_is_in_the_name_of_the_file() {
+        let options = Options::parse("file=a%p.stream", 7, |_| unreachable!()).expect("options");
+        assert_eq!(options.destination, Some(Destination::File("a7.stream".into())));
+    }
+
+    #[test]
+    fn what_is_unknown_or_missing_is_an_error() {
+        assert!(parse("file x\nnonsense 1").is_err());
+        assert!(parse("# nothing\n").is_err());
+        assert!(parse("file x\nmethods some").is_err());
+    }
+
+    #[test]
+    fn all_methods_but_main_and_run_are_blocks() {
+        let options = parse("file x").expect("options");
+        assert!(options.is_block(&facts(b"p.C.add", &[])));
+        assert!(!options.is_block(&facts(b"p.C.main", &[])));
+        assert!(!options.is_block(&MethodFacts { synthetic: true, ..facts(b"p.C.l", &[]) }));
+    }
+
+    #[test]
+    fn annotations_count_by_name() {
+        let options = parse("file x\natomic-annotation Atomic").expect("options");
+        let annotated = [b"some.where.Atomic".to_vec()];
+        assert!(options.is_block(&facts(b"p.C.add", &annotated)));
+        assert!(!options.is_block(&facts(b"p.C.add", &[])));
+    }
+
+    #[test]
+    fn classes_are_chosen_by_name_or_package() {
+        let options = parse("file x\ninstrument p\nignore p.C*").expect("options");
+        assert!(options.observes(b"p.q.D"));
+        assert!(!options.observes(b"p.C1"));
+        assert!(!options.observes(b"q.D"));
+    }
+}

@@ -1,0 +1,541 @@
+//! One method of the application: which of its instructions are observed, and how.
+//!
+//! A field or array access is put between two calls. The first does nothing while one thread only
+//! has touched the object; otherwise it takes a stamp and holds the stripe until the second call,
+//! so that the stamp is that of the access. Locks are told of after they were taken and before
+//! they are given up.
+
+use super::constructor::Construction;
+use super::hooks::Snippet;
+use super::model;
+use super::names::{dotted, is_platform, parameters, readable_type};
+use super::site::{MethodFacts, Name, Program, Site, Target};
+use super::{Detail, Extent, Summary, annotations, attempt, carries_word, is_about_size, overloaded};
+use crate::classfile::code::Code;
+use crate::classfile::insn::{self, op};
+use crate::classfile::pool::Reference;
+use crate::classfile::{Attribute, ClassFile, Member, Outcome, Pool, access};
+use paceline_trace::Kind;
+
+/// Rewrites the methods of a class.
+pub struct Rewriter<'r, 'a> {
+    class: &'r ClassFile<'a>,
+    extent: Extent,
+    program: &'r mut dyn Program,
+    file: Name,
+    readable_class: Vec<u8>,
+    overloaded: Vec<&'a [u8]>,
+    class_annotations: Vec<Vec<u8>>,
+    /// Its objects have volatile fields, and count as shared from the start: the order that
+    /// volatile accesses make must not get lost.
+    born_shared: bool,
+    summary: Summary,
+}
+
+/// What all steps of rewriting a method need.
+struct Context<'m> {
+    detail: Detail,
+    member: &'m Member<'m>,
+    method: Name,
+    this_is_stable: bool,
+    construction: Option<Construction>,
+    /// Accesses and lock operations so far.
+    observed: usize,
+}
+
+impl<'r, 'a> Rewriter<'r, 'a> {
+    /// Prepares for the methods of a class.
+    pub fn new(
+        class: &'r ClassFile<'a>,
+        pool: &Pool<'a>,
+        extent: Extent,
+        program: &'r mut dyn Program,
+    ) -> Outcome<Rewriter<'r, 'a>> {
+        let born_shared = class
+            .fields
+            .iter()
+            .any(|f| f.is(access::VOLATILE) && !f.is(access::STATIC));
+        Ok(Rewriter {
+            class,
+            extent,
+            program,
+            file: class.source_file(pool).into(),
+            readable_class: dotted(class.name),
+            overloaded: overloaded(class),
+            class_annotations: annotations::names(&class.attributes(pool)?, pool)?,
+            born_shared,
+            summary: Summary::default(),
+        })
+    }
+
+    /// What was done.
+    pub fn finish(self) -> Summary {
+        self.summary
+    }
+
+    /// The new body of a Code attribute, or none if it stays as it is.
+    pub fn method(
+        &mut self,
+        member: &Member<'a>,
+        attributes: &[Attribute<'a>],
+        body: &'a [u8],
+        pool: &mut Pool<'a>,
+    ) -> Outcome<Option<Vec<u8>>> {
+        let details: &[Detail] = match self.extent {
+            Extent::Observed => &[Detail::All, Detail::Fields, Detail::Locks],
+            Extent::Bare if member.name == b"<init>" => &[Detail::Locks],
+            Extent::Bare => return Ok(None),
+        };
+        for &detail in details {
+            match attempt(pool, |pool| self.attempt(member, attributes, body, pool, detail)) {
+                Ok(new) => {
+                    self.count(member, detail);
+                    return Ok(Some(new));
+                }
+                Err(failure) if is_about_size(failure) => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        let label = self.label(member);
+        self.summary.degraded.push((label, "not observed: too large"));
+        Ok(None)
+    }
+
+    fn count(&mut self, member: &Member<'a>, detail: Detail) {
+        if self.extent == Extent::Bare {
+            return;
+        }
+        self.summary.methods += 1;
+        let missing = match detail {
+            Detail::All => return,
+            Detail::Fields => "without array elements: too large",
+            Detail::Locks => "without fields and array elements: too large",
+        };
+        let label = self.label(member);
+        self.summary.degraded.push((label, missing));
+    }
+
+    fn attempt(
+        &mut self,
+        member: &Member<'a>,
+        attributes: &[Attribute<'a>],
+        body: &'a [u8],
+        pool: &mut Pool<'a>,
+        detail: Detail,
+    ) -> Outcome<Vec<u8>> {
+        let mut code = Code::parse(body, pool)?;
+        let is_constructor = member.name == b"<init>";
+        let mut context = Context {
+            detail,
+            member,
+            method: self.label(member).into(),
+            this_is_stable: !member.is(access::STATIC) && !code.overwrites_local_0(),
+            construction: is_constructor.then(|| Construction::new(&code, member.descriptor)),
+            observed: 0,
+        };
+        for i in 0..code.instructions.len() {
+            self.instruction(&mut code, i, &mut context, pool)?;
+        }
+        if self.extent == Extent::Observed {
+            self.boundaries(&mut code, attributes, &context, pool)?;
+        }
+        code.write(pool, self.class.major)
+    }
+
+    fn instruction(
+        &mut self,
+        code: &mut Code<'a>,
+        i: usize,
+        context: &mut Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        let (at, opcode) = (code.instructions[i].at, code.instructions[i].opcode);
+        if let Some(construction) = &mut context.construction {
+            construction.arrive(at);
+            if construction.pass(opcode, at, code, pool)? {
+                code.unwind_from = if code.unwind_from == 0 { at + 3 } else { code.unwind_from };
+                self.constructed(code, i, context, pool)?;
+            }
+        }
+        if self.extent == Extent::Bare {
+            return Ok(());
+        }
+        match opcode {
+            op::GETSTATIC..=op::PUTFIELD if context.detail >= Detail::Fields => {
+                self.field(code, i, context, pool)
+            }
+            op::IALOAD..=op::SALOAD if context.detail >= Detail::All => {
+                let before = [op::DUP2];
+                self.element(code, i, Kind::Read, &before, context, pool)
+            }
+            op::IASTORE..=op::SASTORE if context.detail >= Detail::All => {
+                let before: &[u8] = match opcode {
+                    op::LASTORE | op::DASTORE => &[op::DUP2_X2, op::POP2, op::DUP2_X2],
+                    _ => &[op::DUP_X2, op::POP, op::DUP2_X1],
+                };
+                self.element(code, i, Kind::Write, before, context, pool)
+            }
+            op::MONITORENTER | op::MONITOREXIT => self.monitor(code, i, context, pool),
+            op::INVOKEVIRTUAL | op::INVOKESPECIAL | op::INVOKESTATIC | op::INVOKEINTERFACE => {
+                self.call(code, i, context, pool)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Class and name, and parameters if there are several methods of that name.
+    fn label(&self, member: &Member) -> Vec<u8> {
+        let mut label = self.readable_class.clone();
+        label.push(b'.');
+        label.extend_from_slice(member.name);
+        if self.overloaded.contains(&member.name) {
+            let types: Vec<_> =
+                parameters(member.descriptor).iter().map(|t| readable_type(t)).collect();
+            label.push(b'(');
+            label.extend_from_slice(&types.join(&b", "[..]));
+            label.push(b')');
+        }
+        label
+    }
+
+    fn site(
+        &mut self,
+        kind: Kind,
+        target: Target,
+        line: u16,
+        context: &Context,
+    ) -> Outcome<u32> {
+        self.program.site(Site {
+            kind: Some(kind),
+            target,
+            file: self.file.clone(),
+            method: context.method.clone(),
+            line,
+            model: 0,
+        })
+    }
+
+    /// Behind the call of the super class's constructor: who makes the object owns it.
+    fn constructed(
+        &mut self,
+        code: &mut Code,
+        i: usize,
+        context: &Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        let called = pool.reference(code.operand(code.instructions[i].at)?)?;
+        let calls_super = called.owner == self.class.super_name;
+        if !context.this_is_stable || !calls_super {
+            return Ok(());
+        }
+        let snippet = Snippet::new(pool).ops(&[op::ALOAD_0]);
+        let snippet = if self.born_shared {
+            let snippet = snippet.ops(&[op::DUP, op::DUP]).word(self.class.name)?;
+            snippet.call(b"born", b"(Ljava/lang/Object;J)J")?
+        } else if carries_word(self.class) {
+            snippet.call(b"claim", b"()J")?
+        } else {
+            return Ok(());
+        };
+        code.instructions[i].behind.extend(snippet.set_word(self.class.name)?.code);
+        Ok(())
+    }
+
+    fn is_skipped(&self, field: &Reference) -> bool {
+        let own = || self.class.fields.iter().find(|f| f.name == field.name).map(|f| f.access);
+        let known = if field.owner == self.class.name { own() } else { None };
+        let flags = known.or_else(|| self.program.field_access(field.owner, field.name));
+        is_platform(field.owner)
+            || flags.is_some_and(|f| f & access::FINAL != 0)
+            || field.name.starts_with(b"$SwitchMap$")
+            || field.name == b"$assertionsDisabled"
+    }
+
+    fn field(
+        &mut self,
+        code: &mut Code<'a>,
+        i: usize,
+        context: &mut Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        let (at, opcode) = (code.instructions[i].at, code.instructions[i].opcode);
+        let constant = code.operand(at)?;
+        let field = pool.reference(constant)?;
+        if self.is_skipped(&field) {
+            return Ok(());
+        }
+        let uninitialized = context.construction.as_ref().is_some_and(|c| c.uninitialized);
+        if opcode == op::PUTFIELD && uninitialized && field.owner == self.class.name {
+            return Ok(());
+        }
+        context.observed += 1;
+        let write = matches!(opcode, op::PUTSTATIC | op::PUTFIELD);
+        let kind = if write { Kind::Write } else { Kind::Read };
+        let target = Target::Field { owner: field.owner.into(), name: field.name.into() };
+        let site = self.site(kind, target, code.line(at), context)?;
+        let wide = matches!(field.descriptor, b"J" | b"D");
+        let pop = if wide { op::POP2 } else { op::POP };
+        let on_this =
+            i > 0 && code.instructions[i - 1].opcode == op::ALOAD_0 && context.this_is_stable;
+        let snippet = Snippet::new(pool);
+        let before = match opcode {
+            // The class is initialised here, and not while the stripe is held.
+            op::GETSTATIC | op::PUTSTATIC => snippet
+                .with_constant(op::GETSTATIC, constant)
+                .ops(&[pop])
+                .number(site)?
+                .call(b"atStatic", b"(I)V")?,
+            op::GETFIELD => {
+                // A null is found here, by the program's own instruction.
+                let checked = if on_this {
+                    snippet
+                } else {
+                    snippet.ops(&[op::DUP]).with_constant(op::GETFIELD, constant).ops(&[pop])
+                };
+                at_field(checked.ops(&[op::DUP]), field.owner, site)?
+            }
+            _ if wide => {
+                at_field(snippet.ops(&[op::DUP2_X1, op::POP2, op::DUP_X2]), field.owner, site)?
+            }
+            _ => at_field(snippet.ops(&[op::DUP2, op::POP]), field.owner, site)?,
+        };
+        code.instructions[i].before = before.code;
+        code.instructions[i].behind = done(pool)?;
+        Ok(())
+    }
+
+    fn element(
+        &mut self,
+        code: &mut Code<'a>,
+        i: usize,
+        kind: Kind,
+        operands: &[u8],
+        context: &mut Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        context.observed += 1;
+        let line = code.line(code.instructions[i].at);
+        let site = self.site(kind, Target::Element, line, context)?;
+        let before = Snippet::new(pool).ops(operands).number(site)?;
+        code.instructions[i].before = before.call(b"atElement", b"(Ljava/lang/Object;II)V")?.code;
+        code.instructions[i].behind = done(pool)?;
+        Ok(())
+    }
+
+    fn monitor(
+        &mut self,
+        code: &mut Code<'a>,
+        i: usize,
+        context: &mut Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        context.observed += 2;
+        let line = code.line(code.instructions[i].at);
+        if code.instructions[i].opcode == op::MONITOREXIT {
+            let site = self.site(Kind::Release, Target::Object, line, context)?;
+            let before = Snippet::new(pool).number(site)?.call(b"release", b"(I)V")?;
+            code.instructions[i].before = before.code;
+            return Ok(());
+        }
+        let site = self.site(Kind::Acquire, Target::Object, line, context)?;
+        let before = Snippet::new(pool).ops(&[op::DUP]);
+        code.instructions[i].before = before.call(b"beforeLock", b"(Ljava/lang/Object;)V")?.code;
+        code.instructions[i].behind = Snippet::new(pool).number(site)?.call(b"locked", b"(I)V")?.code;
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        code: &mut Code<'a>,
+        i: usize,
+        context: &mut Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        let (at, opcode) = (code.instructions[i].at, code.instructions[i].opcode);
+        let called = pool.reference(code.operand(at)?)?;
+        context.observed += 2;
+        let is_clone = called.name == b"clone" && called.descriptor == b"()Ljava/lang/Object;";
+        if is_clone && opcode != op::INVOKESTATIC && called.owner.first() != Some(&b'[') {
+            let descriptor = b"(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;";
+            code.instructions[i].before = vec![op::DUP];
+            code.instructions[i].behind = Snippet::new(pool).call(b"cloned", descriptor)?.code;
+            return Ok(());
+        }
+        if opcode == op::INVOKESPECIAL {
+            return Ok(());
+        }
+        if let Some(name) = model::unmodelled(called.owner, called.name) {
+            self.summary.unmodelled.push(name);
+        }
+        let Some(found) = model::find(&called, opcode == op::INVOKESTATIC) else { return Ok(()) };
+        let line = code.line(at);
+        let first = self.model_site(found.call.kinds[0], found.call, line, context)?;
+        for &kind in &found.call.kinds[1..] {
+            self.model_site(kind, found.call, line, context)?;
+        }
+        let method = pool.add_method(super::names::HOOK, &found.wrapper, &found.descriptor)?;
+        let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
+        code.instructions[i].instead = Some(snippet.code);
+        Ok(())
+    }
+
+    fn model_site(
+        &mut self,
+        kind: Kind,
+        call: &model::Call,
+        line: u16,
+        context: &Context,
+    ) -> Outcome<u32> {
+        self.program.site(Site {
+            kind: Some(kind),
+            target: call.target(),
+            file: self.file.clone(),
+            method: context.method.clone(),
+            line,
+            model: call.model as u8,
+        })
+    }
+
+    /// Entry and exits: block, lock of the method, yield, end of class initialisation.
+    fn boundaries(
+        &mut self,
+        code: &mut Code<'a>,
+        attributes: &[Attribute<'a>],
+        context: &Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        let mut entry = Vec::new();
+        let mut exit = Vec::new();
+        if !matches!(context.member.name, b"<init>" | b"<clinit>") {
+            self.method_boundaries(code, attributes, context, pool, &mut entry, &mut exit)?;
+        }
+        code.entry = entry;
+        code.unwind = exit.clone();
+        if context.member.name == b"<clinit>" {
+            let line = code.line(0);
+            let target = Target::Text([&self.readable_class[..], b".<clinit>"].concat().into());
+            let site = self.site(Kind::AtomicWrite, target, line, context)?;
+            exit = Snippet::new(pool).number(site)?.call(b"initialised", b"(I)V")?.code;
+        }
+        for instruction in &mut code.instructions {
+            if matches!(instruction.opcode, op::IRETURN..=op::RETURN) {
+                instruction.before.extend_from_slice(&exit);
+            }
+        }
+        Ok(())
+    }
+
+    fn method_boundaries(
+        &mut self,
+        code: &Code<'a>,
+        attributes: &[Attribute<'a>],
+        context: &Context,
+        pool: &mut Pool<'a>,
+        entry: &mut Vec<u8>,
+        exit: &mut Vec<u8>,
+    ) -> Outcome<()> {
+        let line = code.line(0);
+        let mut found = annotations::names(attributes, pool)?;
+        found.extend_from_slice(&self.class_annotations);
+        let facts = MethodFacts {
+            label: &context.method,
+            synthetic: context.member.is(access::SYNTHETIC),
+            annotations: &found,
+        };
+        if self.program.is_yield(&facts) {
+            let site = self.site(Kind::Yield, Target::Object, line, context)?;
+            entry.extend(Snippet::new(pool).number(site)?.call(b"simple", b"(I)V")?.code);
+        }
+        let is_locked = context.member.is(access::SYNCHRONIZED);
+        let is_block = self.program.is_block(&facts);
+        if is_block {
+            self.summary.blocks += 1;
+        }
+        let is_block = is_block && (is_locked || matters(code, context)?);
+        if is_block {
+            let target = Target::Text(context.method.clone());
+            let site = self.site(Kind::Begin, target.clone(), line, context)?;
+            entry.extend(Snippet::new(pool).number(site)?.call(b"enter", b"(I)V")?.code);
+            let site = self.site(Kind::End, target, line, context)?;
+            exit.extend(Snippet::new(pool).number(site)?.call(b"exit", b"(I)V")?.code);
+        }
+        if is_locked {
+            entry.extend(self.lock_of_method(line, context, pool)?);
+            let site = self.site(Kind::Release, Target::Object, line, context)?;
+            let release = Snippet::new(pool).number(site)?.call(b"release", b"(I)V")?.code;
+            exit.splice(0..0, release);
+        }
+        Ok(())
+    }
+
+    /// The lock that a synchronized method has when it starts.
+    fn lock_of_method(
+        &mut self,
+        line: u16,
+        context: &Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<Vec<u8>> {
+        let site = self.site(Kind::Acquire, Target::Object, line, context)?;
+        let snippet = Snippet::new(pool);
+        if !context.member.is(access::STATIC) {
+            let snippet = snippet.ops(&[op::ALOAD_0, op::ALOAD_0]);
+            if self.class.access & access::INTERFACE != 0 {
+                let snippet = snippet.ops(&[op::POP]).call(b"beforeLock", b"(Ljava/lang/Object;)V")?;
+                return Ok(snippet.number(site)?.call(b"locked", b"(I)V")?.code);
+            }
+            let snippet = snippet.word(self.class.name)?.number(site)?;
+            return Ok(snippet.call(b"entered", b"(Ljava/lang/Object;JI)V")?.code);
+        }
+        // Class constants came with Java 5; before, the agent finds the class by the call stack.
+        let snippet = if self.class.major >= 49 {
+            snippet.class(self.class.name)?
+        } else {
+            snippet.ops(&[op::ACONST_NULL])
+        };
+        Ok(snippet.number(site)?.call(b"enteredStatic", b"(Ljava/lang/Class;I)V")?.code)
+    }
+}
+
+fn at_field<'c, 'p>(
+    snippet: Snippet<'c, 'p>,
+    owner: &[u8],
+    site: u32,
+) -> Outcome<Snippet<'c, 'p>> {
+    let snippet = snippet.ops(&[op::DUP]).word(owner)?.number(site)?;
+    snippet.call(b"at", b"(Ljava/lang/Object;JI)V")
+}
+
+fn done(pool: &mut Pool) -> Outcome<Vec<u8>> {
+    Ok(Snippet::new(pool).call(b"done", b"()V")?.code)
+}
+
+/// Whether a block around the method can make a difference: a method that does one thing at
+/// most, and calls nobody, is as atomic without.
+fn matters(code: &Code, context: &Context) -> Outcome<bool> {
+    if context.observed > 1 {
+        return Ok(true);
+    }
+    if context.observed == 0 {
+        return Ok(calls(code));
+    }
+    Ok(calls(code) || loops(code)?)
+}
+
+fn calls(code: &Code) -> bool {
+    code.instructions
+        .iter()
+        .any(|i| matches!(i.opcode, op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC))
+}
+
+fn loops(code: &Code) -> Outcome<bool> {
+    for i in &code.instructions {
+        let jumps = insn::is_short_jump(i.opcode) || i.opcode == op::GOTO_W;
+        if jumps && insn::jump_target(code.bytes, i.at)? <= i.at {
+            return Ok(true);
+        }
+        if matches!(i.opcode, op::TABLESWITCH | op::LOOKUPSWITCH) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

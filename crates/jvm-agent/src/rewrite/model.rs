@@ -1,0 +1,219 @@
+//! What calls of the platform mean for the order of threads: java.util.concurrent and its like, at
+//! the public methods that the application calls.
+//!
+//! The calls are modelled where the application makes them, and not inside the platform's classes:
+//! what these do to each other inside (locks of a queue, parked threads of a pool) is no
+//! business of the application, and would make its atomic methods look interrupted.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::names::{is_platform, parameters};
+use super::site::Target;
+use crate::classfile::pool::Reference;
+use paceline_trace::Kind;
+
+/// When the events of a call happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Before the call.
+    Before,
+    /// Behind it, if it returns.
+    After,
+    /// Behind it, if it returns true or an object.
+    AfterSuccess,
+    /// One before, one behind if it returns.
+    Around,
+    /// One before, one behind in any case.
+    Wait,
+    /// With the call: nobody comes between. Only for calls that neither block nor run code of the
+    /// application.
+    Inside,
+    /// The same, if it returns true or an object.
+    InsideSuccess,
+    /// Behind a call that may run code of the application; somebody may have come between, which is
+    /// found out.
+    Loose,
+    /// No event: the result belongs to the lock.
+    Belongs,
+}
+
+/// What the events are about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kept {
+    /// The object called, or the first parameter of a static method.
+    Receiver,
+    /// The entry of a map for the first parameter.
+    Keyed,
+    /// The element at the first parameter.
+    Indexed,
+    /// The thread that calls.
+    CurrentThread,
+}
+
+/// How the agent finds out what is to be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Model {
+    /// The event is the one of the site.
+    Plain = 0,
+    /// A lock was taken: shared or not, again or not, the agent knows.
+    Taken = 1,
+    /// A lock is given up.
+    Given = 2,
+    /// A condition of a lock is waited for.
+    Awaited = 3,
+    /// A half of a wait for a monitor.
+    Waited = 5,
+    /// A notify.
+    Notified = 6,
+    /// A stamped lock was taken or is given up; the kind is that of the site.
+    Stamped = 4,
+}
+
+impl Model {
+    /// The method of the hook class that tells the event.
+    pub fn teller(self) -> &'static str {
+        match self {
+            Model::Plain => "tell",
+            Model::Taken | Model::Given | Model::Stamped => "tellLock",
+            Model::Awaited => "tellCondition",
+            Model::Waited => "waiting",
+            Model::Notified => "notifying",
+        }
+    }
+}
+
+/// A modelled method.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The class or interface that declares it.
+    pub class: &'static str,
+    /// Whether that is an interface.
+    pub is_interface: bool,
+    /// Classes that code may name in its place.
+    pub also: &'static [&'static str],
+    /// Whether the method is static.
+    pub is_static: bool,
+    /// Its name.
+    pub name: &'static str,
+    /// Its descriptor.
+    pub descriptor: &'static str,
+    /// When its events happen.
+    pub shape: Shape,
+    /// The kinds of its sites, in their order.
+    pub kinds: &'static [Kind],
+    /// What they are about.
+    pub kept: Kept,
+    /// Who decides about them.
+    pub model: Model,
+}
+
+impl Call {
+    /// The target of its sites.
+    pub fn target(&self) -> Target {
+        match self.kept {
+            Kept::Receiver | Kept::CurrentThread if self.shape == Shape::Loose => Target::Element,
+            Kept::Receiver | Kept::CurrentThread => Target::Object,
+            Kept::Keyed | Kept::Indexed => Target::Element,
+        }
+    }
+}
+
+/// A call that was found, with what takes its place.
+pub struct Found {
+    /// The modelled method.
+    pub call: &'static Call,
+    /// The method of the hook class.
+    pub wrapper: Vec<u8>,
+    /// And its descriptor.
+    pub descriptor: Vec<u8>,
+}
+
+/// The name of the wrapper of a call, by its place in [`CALLS`].
+pub fn wrapper_name(number: usize) -> String {
+    format!("call{number}")
+}
+
+/// The descriptor of the wrapper: the receiver as an object, and the site behind the parameters.
+pub fn wrapper_descriptor(call: &Call) -> String {
+    let receiver = if call.is_static { "" } else { "Ljava/lang/Object;" };
+    let all = parameters(call.descriptor.as_bytes()).concat();
+    let returned = call.descriptor.rsplit(')').next().unwrap_or("V");
+    format!("({receiver}{}I){returned}", String::from_utf8_lossy(&all))
+}
+
+type Index = HashMap<(&'static [u8], &'static [u8]), Vec<usize>>;
+
+fn index() -> &'static Index {
+    static INDEX: OnceLock<Index> = OnceLock::new();
+    INDEX.get_or_init(|| {
+        let mut index = Index::new();
+        for (number, call) in CALLS.iter().enumerate() {
+            let key = (call.name.as_bytes(), call.descriptor.as_bytes());
+            index.entry(key).or_default().push(number);
+        }
+        index
+    })
+}
+
+/// The model of a call that code makes, if it has one.
+pub fn find(called: &Reference, is_static: bool) -> Option<Found> {
+    let numbers = index().get(&(called.name, called.descriptor))?;
+    let number = numbers.iter().copied().find(|&n| {
+        let call = &CALLS[n];
+        call.is_static == is_static && names(call, called.owner)
+    })?;
+    let call = &CALLS[number];
+    Some(Found {
+        call,
+        wrapper: wrapper_name(number).into_bytes(),
+        descriptor: wrapper_descriptor(call).into_bytes(),
+    })
+}
+
+fn names(call: &Call, owner: &[u8]) -> bool {
+    let any_object = call.class == "java/lang/Object";
+    any_object
+        || call.class.as_bytes() == owner
+        || call.also.iter().any(|class| class.as_bytes() == owner)
+}
+
+/// The name of something that orders threads in a way that is not modelled, if a call is that.
+pub fn unmodelled(owner: &[u8], _name: &[u8]) -> Option<&'static str> {
+    if !is_platform(owner) {
+        return None;
+    }
+    UNMODELLED.iter().find(|(class, _)| class.as_bytes() == owner).map(|&(_, name)| name)
+}
+
+const UNMODELLED: &[(&str, &str)] = &[
+    ("java/util/concurrent/Flow$Publisher", "java.util.concurrent.Flow"),
+    ("java/util/concurrent/SubmissionPublisher", "java.util.concurrent.SubmissionPublisher"),
+];
+
+const OBJECT: &str = "java/lang/Object";
+
+const fn object(name: &'static str, descriptor: &'static str, shape: Shape, kinds: &'static [Kind]) -> Call {
+    Call {
+        class: OBJECT,
+        is_interface: false,
+        also: &[],
+        is_static: false,
+        name,
+        descriptor,
+        shape,
+        kinds,
+        kept: Kept::Receiver,
+        model: if kinds.len() == 2 { Model::Waited } else { Model::Notified },
+    }
+}
+
+/// All modelled methods.
+pub const CALLS: &[Call] = &[
+    object("wait", "()V", Shape::Wait, &[Kind::PreWait, Kind::PostWait]),
+    object("wait", "(J)V", Shape::Wait, &[Kind::PreWait, Kind::PostWait]),
+    object("wait", "(JI)V", Shape::Wait, &[Kind::PreWait, Kind::PostWait]),
+    object("notify", "()V", Shape::Before, &[Kind::Notify]),
+    object("notifyAll", "()V", Shape::Before, &[Kind::Notify]),
+];

@@ -1,0 +1,9 @@
+//! The part that runs inside the virtual machine. All `unsafe` code of the agent is here: calls of
+//! JVMTI and JNI, and memory that compiled Java code writes to.
+
+pub mod agent;
+mod buffer;
+mod jvm;
+mod memory;
+mod natives;
+mod threads;

@@ -1,0 +1,558 @@
+//! The native methods of the hook class: everything that happens rarely.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::Ordering;
+
+use jvmti_bindings::sys::jni::{
+    JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jvalue,
+};
+use paceline_trace::Kind;
+
+use super::agent::{Agent, agent};
+use super::buffer::Buffer;
+use super::jvm::Jni;
+use super::memory::{seize, word_at};
+use super::threads::Threads;
+use crate::classfile::access;
+use crate::holds::Given;
+use crate::rewrite::model::Model;
+use crate::rewrite::names::{dotted, is_platform, readable_type};
+use crate::rewrite::site::{Name, Target};
+use crate::sender::lock;
+
+/// Words in the buffer of a platform thread, and of a virtual one, of which there may be many.
+const BUFFER: usize = 1 << 14;
+const SMALL_BUFFER: usize = 1 << 8;
+/// Keys for the stripes of threads: far from those of objects.
+const THREAD_KEYS: u64 = 1 << 50;
+
+/// What is looked up once.
+pub struct Handles {
+    token: jfieldID,
+    buffer: jfieldID,
+    blocks: jfieldID,
+    block_room: jfieldID,
+    locks: jfieldID,
+    lock_room: jfieldID,
+    next_id: jfieldID,
+    last_id: jfieldID,
+    get_name: jmethodID,
+    is_virtual: Option<jmethodID>,
+    hook: jclass,
+    id_of: jmethodID,
+    class: jclass,
+    for_name: jmethodID,
+    unsafe_object: jobject,
+    field_offset: jmethodID,
+    read_lock: jclass,
+    write_lock: jclass,
+    reentrant_lock: jclass,
+    string: jclass,
+    hash_code: jmethodID,
+    integer: jclass,
+    long: jclass,
+}
+
+// SAFETY: ids and global references may be used by all threads.
+unsafe impl Send for Handles {}
+// SAFETY: as above.
+unsafe impl Sync for Handles {}
+
+impl Handles {
+    /// Looks everything up, once the hook class is there.
+    pub fn find(jni: Jni) -> Option<Handles> {
+        let class = |name: &CStr| jni.find_class(name).map(|c| jni.keep(c));
+        let thread = class(c"java/lang/Thread")?;
+        let hook = class(c"java/lang/PacelineHook")?;
+        let object = class(c"java/lang/Object")?;
+        let class_class = class(c"java/lang/Class")?;
+        let unsafe_class = class(c"jdk/internal/misc/Unsafe")?;
+        let get_unsafe =
+            jni.static_method(unsafe_class, c"getUnsafe", c"()Ljdk/internal/misc/Unsafe;")?;
+        let unsafe_object = jni.call_static_object(unsafe_class, get_unsafe, &[])?;
+        let int = |name: &CStr| jni.field(thread, name, c"I");
+        let long = |name: &CStr| jni.field(thread, name, c"J");
+        let for_name_type =
+            c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
+        Some(Handles {
+            token: int(c"$pacelineToken")?,
+            buffer: long(c"$pacelineBuffer")?,
+            blocks: long(c"$pacelineBlocks")?,
+            block_room: int(c"$pacelineBlockRoom")?,
+            locks: long(c"$pacelineLocks")?,
+            lock_room: int(c"$pacelineLockRoom")?,
+            next_id: long(c"$pacelineNextId")?,
+            last_id: long(c"$pacelineLastId")?,
+            get_name: jni.method(thread, c"getName", c"()Ljava/lang/String;")?,
+            is_virtual: jni.method(thread, c"isVirtual", c"()Z"),
+            hook,
+            id_of: jni.static_method(hook, c"idOf", c"(Ljava/lang/Object;)J")?,
+            class: class_class,
+            for_name: jni.static_method(class_class, c"forName", for_name_type)?,
+            unsafe_object: jni.keep(unsafe_object),
+            field_offset: jni.method(
+                unsafe_class,
+                c"objectFieldOffset",
+                c"(Ljava/lang/Class;Ljava/lang/String;)J",
+            )?,
+            read_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock")?,
+            write_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock")?,
+            reentrant_lock: class(c"java/util/concurrent/locks/ReentrantLock")?,
+            string: class(c"java/lang/String")?,
+            hash_code: jni.method(object, c"hashCode", c"()I")?,
+            integer: class(c"java/lang/Integer")?,
+            long: class(c"java/lang/Long")?,
+        })
+    }
+}
+
+/// The native methods.
+pub fn register(jni: Jni, hook: jclass) -> bool {
+    let method = |name: &CStr, signature: &CStr, function: *mut c_void| JNINativeMethod {
+        name: name.as_ptr(),
+        signature: signature.as_ptr(),
+        fnPtr: function,
+    };
+    jni.register(
+        hook,
+        &[
+            method(c"prepare", c"(Ljava/lang/Thread;)V", prepare as *mut c_void),
+            method(c"drain", c"(J)V", drain as *mut c_void),
+            method(c"growBlocks", c"(Ljava/lang/Thread;)V", grow_blocks as *mut c_void),
+            method(c"growLocks", c"(Ljava/lang/Thread;)V", grow_locks as *mut c_void),
+            method(c"moreIds", c"(Ljava/lang/Thread;)J", more_ids as *mut c_void),
+            method(c"seize", c"(J)J", seize_stripe as *mut c_void),
+            method(c"classFacts", c"(Ljava/lang/Class;)J", class_facts as *mut c_void),
+            method(c"resolve", c"(IJ)J", resolve as *mut c_void),
+            method(c"callingClass", c"()Ljava/lang/Class;", calling_class as *mut c_void),
+            method(c"fork0", c"(Ljava/lang/Thread;J)V", fork as *mut c_void),
+            method(c"ended0", c"(Ljava/lang/Thread;J)V", ended as *mut c_void),
+            method(c"joined0", c"(Ljava/lang/Thread;J)V", joined as *mut c_void),
+            method(c"lockEvent0", c"(Ljava/lang/Object;JIJ)V", lock_event as *mut c_void),
+            method(c"inexact", c"(I)V", inexact as *mut c_void),
+            method(c"keyIndex", c"(Ljava/lang/Object;)J", key_index as *mut c_void),
+        ],
+    )
+}
+
+/// Runs a native method, unless the agent is not ready; a panic must not reach Java.
+fn guarded<T: Default>(
+    env: *mut JNIEnv,
+    work: impl FnOnce(&'static Agent, &'static Handles, Jni) -> T,
+) -> T {
+    // SAFETY: the virtual machine passes the environment of this thread.
+    let jni = unsafe { Jni::new(env) };
+    let run = || match agent().and_then(|a| a.handles.get().map(|h| (a, h))) {
+        Some((agent, handles)) => work(agent, handles, jni),
+        None => T::default(),
+    };
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_default()
+}
+
+/// The buffer at an address that a thread has in its field.
+///
+/// # Safety
+/// The address must be that of the current thread's own buffer.
+unsafe fn buffer_at<'b>(address: jlong) -> &'b Buffer {
+    // SAFETY: only the thread itself frees its buffer, in `ended`, and then clears the field.
+    unsafe { &*(address as *const Buffer) }
+}
+
+fn name_of(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) -> Vec<u8> {
+    let name = jni.call_object(thread, handles.get_name).map(|s| jni.text(s)).unwrap_or_default();
+    if name.is_empty() { agent.threads.virtual_name() } else { name }
+}
+
+/// Gives a thread that has none a number.
+fn declare(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) -> u32 {
+    let name = name_of(agent, handles, jni, thread);
+    let number = agent.sender.thread(&name);
+    jni.set_int(thread, handles.token, number as i32 + 1);
+    number
+}
+
+fn is_virtual(handles: &Handles, jni: Jni, thread: jobject) -> bool {
+    handles.is_virtual.is_some_and(|method| jni.call_boolean(thread, method))
+}
+
+extern "system" fn prepare(env: *mut JNIEnv, _class: jclass, thread: jobject) {
+    guarded(env, |agent, handles, jni| give_buffer(agent, handles, jni, thread));
+}
+
+/// Gives a thread its buffer, and its number if nobody has seen it start.
+pub fn give_buffer(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) {
+    let token = jni.get_int(thread, handles.token);
+    let forked = token != 0;
+    let number =
+        if forked { token as u32 - 1 } else { declare(agent, handles, jni, thread) };
+    let words = if is_virtual(handles, jni, thread) { SMALL_BUFFER } else { BUFFER };
+    let address = agent.threads.open(number, words);
+    jni.set_long(thread, handles.buffer, address);
+    if forked {
+        // SAFETY: it was just made, and is this thread's own.
+        let buffer = unsafe { buffer_at(address as jlong) };
+        order(agent, buffer, number);
+    }
+}
+
+/// A record that orders the thread's start or end.
+fn order(agent: &Agent, buffer: &Buffer, thread: u32) {
+    let key = THREAD_KEYS + u64::from(thread);
+    buffer.stamped(&agent.sender, agent.stripes, agent.own.order, 0, key);
+}
+
+extern "system" fn drain(env: *mut JNIEnv, _class: jclass, address: jlong) {
+    // SAFETY: the hook class passes the buffer of the current thread.
+    guarded(env, |agent, _, _| unsafe { buffer_at(address) }.drain(&agent.sender));
+}
+
+/// Makes a native table of a thread larger: the field with its address, the one with its room, the
+/// size of an entry.
+fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, entry: usize) {
+    let old_room = jni.get_int(thread, room).max(0) as usize;
+    let new_room = (old_room * 2).max(32);
+    let old = jni.get_long(thread, table) as *mut c_void;
+    // SAFETY: `old` is null or came from here; only this thread uses it.
+    let new = unsafe { libc::realloc(old, new_room * entry) };
+    if new.is_null() {
+        std::process::abort();
+    }
+    jni.set_long(thread, table, new as u64);
+    jni.set_int(thread, room, new_room as i32);
+}
+
+extern "system" fn grow_blocks(env: *mut JNIEnv, _class: jclass, thread: jobject) {
+    guarded(env, |_, handles, jni| {
+        grow(jni, thread, handles.blocks, handles.block_room, size_of::<u32>());
+    });
+}
+
+extern "system" fn grow_locks(env: *mut JNIEnv, _class: jclass, thread: jobject) {
+    guarded(env, |_, handles, jni| {
+        grow(jni, thread, handles.locks, handles.lock_room, size_of::<u64>());
+    });
+}
+
+extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
+    guarded(env, |agent, handles, jni| {
+        let first = agent.threads.more_ids();
+        jni.set_long(thread, handles.next_id, first);
+        jni.set_long(thread, handles.last_id, first + Threads::ids_at_a_time());
+        first as jlong
+    })
+}
+
+extern "system" fn seize_stripe(_env: *mut JNIEnv, _class: jclass, address: jlong) -> jlong {
+    // SAFETY: the hook class passes the address of a stripe.
+    seize(unsafe { word_at(address as u64) }) as jlong
+}
+
+extern "system" fn class_facts(env: *mut JNIEnv, _class: jclass, class: jclass) -> jlong {
+    guarded(env, |agent, handles, jni| {
+        let signature = agent.jvmti.signature(class);
+        let number = agent.sender.class(readable_class(&signature));
+        let offset = word_offset(agent, handles, jni, class, &signature);
+        (offset << 32 | u64::from(number)) as jlong
+    })
+}
+
+/// What people call a class. The lock behind the two halves of a ReentrantReadWriteLock is that.
+fn readable_class(signature: &[u8]) -> Vec<u8> {
+    let mut name = readable_type(signature);
+    if signature.starts_with(b"Ljava/util/concurrent/") {
+        for inner in [&b"$NonfairSync"[..], b"$FairSync", b"$Sync"] {
+            if let Some(outer) = name.strip_suffix(inner) {
+                name = outer.to_vec();
+            }
+        }
+    }
+    name
+}
+
+fn class_name(signature: &[u8]) -> &[u8] {
+    let name = signature.strip_prefix(b"L").unwrap_or(signature);
+    name.strip_suffix(b";").unwrap_or(name)
+}
+
+/// Where objects of a class have their word: in its topmost class that is not the platform's.
+fn word_offset(
+    agent: &Agent,
+    handles: &Handles,
+    jni: Jni,
+    class: jclass,
+    signature: &[u8],
+) -> u64 {
+    if !signature.starts_with(b"L") || is_platform(class_name(signature)) {
+        return 0;
+    }
+    let mut top = class;
+    while let Some(above) = jni.super_class(top) {
+        if is_platform(class_name(&agent.jvmti.signature(above))) {
+            break;
+        }
+        top = above;
+    }
+    let Some(name) = jni.string(b"$paceline") else { return 0 };
+    jni.call_long(handles.unsafe_object, handles.field_offset, &[top, name]).unwrap_or(0)
+}
+
+/// A static field of one class: where its word is.
+#[derive(Default)]
+pub struct Statics {
+    /// By the number of the class object and the name of the field.
+    words: HashMap<(u64, Name), usize>,
+    /// Which class object has a class name for itself; others of that name are told apart.
+    first: HashMap<Vec<u8>, u64>,
+    used: usize,
+}
+
+/// How many static fields there is room for: two words each.
+pub const STATICS: usize = 1 << 20;
+
+extern "system" fn resolve(env: *mut JNIEnv, _class: jclass, site: jint, address: jlong) -> jlong {
+    guarded(env, |agent, handles, jni| {
+        // SAFETY: the hook class passes the buffer of the current thread.
+        let buffer = unsafe { buffer_at(address) };
+        let word = resolve_static(agent, handles, jni, site as u32, buffer).unwrap_or(1);
+        agent.sites.at(site as usize).store(word, Ordering::Release);
+        word as jlong
+    })
+}
+
+/// Finds the static field of a site. The class that the code names is looked up as the code would:
+/// with the loader of the class that the code is in.
+fn resolve_static(
+    agent: &Agent,
+    handles: &Handles,
+    jni: Jni,
+    site: u32,
+    buffer: &Buffer,
+) -> Option<u64> {
+    let (owner, name, declaring, flags) = {
+        let facts = lock(&agent.sender.facts);
+        let Target::Field { owner, name } = facts.site(site)?.target.clone() else { return None };
+        let (class, flags) = facts.declaring(&owner, &name).unwrap_or((&owner, 0));
+        let class = class.to_vec();
+        (owner, name, class, flags)
+    };
+    if flags & access::FINAL != 0 {
+        return None;
+    }
+    let from = calling(agent)?;
+    let mut class = if class_name(&agent.jvmti.signature(from)) == &owner[..] {
+        from
+    } else {
+        let text = jni.string(&dotted(&owner))?;
+        let loader = agent.jvmti.loader(from);
+        let arguments = [jvalue { l: text }, jvalue { z: 0 }, jvalue { l: loader }];
+        jni.call_static_object(handles.class, handles.for_name, &arguments)?
+    };
+    while class_name(&agent.jvmti.signature(class)) != declaring {
+        class = jni.super_class(class)?;
+    }
+    let class_id = jni.call_static_long(handles.hook, handles.id_of, class);
+    let word = static_word(agent, class_id, &declaring, name, flags, buffer.thread)?;
+    if let Some(initialiser) = lock(&agent.sender.facts).initialiser(&declaring) {
+        read_initialiser(agent, buffer, initialiser);
+    }
+    Some(word)
+}
+
+/// The order that class initialisation makes.
+fn read_initialiser(agent: &Agent, buffer: &Buffer, initialiser: u32) {
+    let site = {
+        let mut reads = lock(&agent.initialiser_reads);
+        match reads.get(&initialiser) {
+            Some(&site) => site,
+            None => {
+                let mut facts = lock(&agent.sender.facts);
+                let Some(mut site) = facts.site(initialiser).cloned() else { return };
+                site.kind = Some(Kind::AtomicRead);
+                let Some(number) = facts.add_own(site) else { return };
+                reads.insert(initialiser, number);
+                number
+            }
+        }
+    };
+    buffer.stamped(&agent.sender, agent.stripes, site, 0, initialiser.into());
+}
+
+/// The word of a static field, and behind it the object number for its records.
+fn static_word(
+    agent: &Agent,
+    class_id: u64,
+    class: &[u8],
+    name: Name,
+    flags: u16,
+    thread: u32,
+) -> Option<u64> {
+    let mut statics = lock(&agent.statics);
+    let statics = &mut *statics;
+    let first = *statics.first.entry(class.to_vec()).or_insert(class_id);
+    let used = &mut statics.used;
+    let index = *statics.words.entry((class_id, name)).or_insert_with(|| {
+        *used += 1;
+        let index = 2 * (*used - 1);
+        if index + 1 < 2 * STATICS {
+            // A static field is everybody's, once there are several threads.
+            let shared = flags & access::VOLATILE != 0 || agent.threads.many.load(Ordering::Relaxed);
+            let word = if shared { u64::from(u32::MAX) } else { u64::from(thread) + 1 };
+            agent.static_words.at(index).store(word, Ordering::Relaxed);
+            let object = if first == class_id { 0 } else { class_id };
+            agent.static_words.at(index + 1).store(object, Ordering::Relaxed);
+        }
+        index
+    });
+    (index + 1 < 2 * STATICS).then(|| agent.static_words.base() + 8 * index as u64)
+}
+
+/// The innermost class on the stack that is not the hook class.
+fn calling(agent: &Agent) -> Option<jclass> {
+    let callers = agent.jvmti.callers(8);
+    callers.into_iter().find(|&class| agent.jvmti.signature(class) != b"Ljava/lang/PacelineHook;")
+}
+
+extern "system" fn calling_class(env: *mut JNIEnv, _class: jclass) -> jclass {
+    guarded(env, |agent, _, _| Returned(calling(agent).unwrap_or(std::ptr::null_mut()))).0
+}
+
+struct Returned(jclass);
+
+impl Default for Returned {
+    fn default() -> Returned {
+        Returned(std::ptr::null_mut())
+    }
+}
+
+extern "system" fn fork(env: *mut JNIEnv, _class: jclass, child: jobject, address: jlong) {
+    guarded(env, |agent, handles, jni| {
+        if jni.get_int(child, handles.token) != 0 {
+            return;
+        }
+        agent.threads.many.store(true, Ordering::Relaxed);
+        let number = declare(agent, handles, jni, child);
+        // SAFETY: the hook class passes the buffer of the current thread.
+        let buffer = unsafe { buffer_at(address) };
+        let key = THREAD_KEYS + u64::from(number);
+        buffer.stamped(&agent.sender, agent.stripes, agent.own.fork, number.into(), key);
+    });
+}
+
+extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, address: jlong) {
+    guarded(env, |agent, handles, jni| {
+        // SAFETY: the hook class passes the buffer of the thread that ends, which is this one.
+        let buffer = unsafe { buffer_at(address) };
+        let number = buffer.thread;
+        order(agent, buffer, number);
+        buffer.drain(&agent.sender);
+        jni.set_long(thread, handles.buffer, 0);
+        for (table, room) in [(handles.blocks, handles.block_room), (handles.locks, handles.lock_room)] {
+            let memory = jni.get_long(thread, table) as *mut c_void;
+            jni.set_int(thread, room, 0);
+            jni.set_long(thread, table, 0);
+            // SAFETY: it came from `grow`, and the thread has forgotten it.
+            unsafe { libc::free(memory) };
+        }
+        agent.threads.close(number, address as u64);
+    });
+}
+
+extern "system" fn joined(env: *mut JNIEnv, _class: jclass, thread: jobject, address: jlong) {
+    guarded(env, |agent, handles, jni| {
+        let number = jni.get_int(thread, handles.token) as u32 - 1;
+        // SAFETY: the hook class passes the buffer of the current thread.
+        let buffer = unsafe { buffer_at(address) };
+        if number == buffer.thread || !agent.threads.await_end(number) {
+            return;
+        }
+        let key = THREAD_KEYS + u64::from(number);
+        buffer.stamped(&agent.sender, agent.stripes, agent.own.join, number.into(), key);
+    });
+}
+
+extern "system" fn inexact(env: *mut JNIEnv, _class: jclass, _site: jint) {
+    guarded(env, |agent, _, _| agent.sender.inexact());
+}
+
+extern "system" fn lock_event(
+    env: *mut JNIEnv,
+    _class: jclass,
+    object: jobject,
+    id: jlong,
+    site: jint,
+    address: jlong,
+) {
+    guarded(env, |agent, handles, jni| {
+        // SAFETY: the hook class passes the buffer of the current thread.
+        let buffer = unsafe { buffer_at(address) };
+        let site = site as u32;
+        let (id, kind, model) = {
+            let facts = lock(&agent.sender.facts);
+            let Some(found) = facts.site(site) else { return };
+            (id as u64, found.kind, found.model)
+        };
+        let event = |site: u32| buffer.stamped(&agent.sender, agent.stripes, site, id, id);
+        let mut holds = lock(&buffer.holds);
+        if model == Model::Awaited as u8 {
+            if holds.awaits(id) {
+                event(site);
+            }
+            return;
+        }
+        if model == Model::Stamped as u8 {
+            let taken = matches!(kind, Some(Kind::Acquire | Kind::AcquireShared));
+            match holds.stamped(id, taken) {
+                true => event(site),
+                false => agent.sender.stray(),
+            }
+            return;
+        }
+        let is = |class| jni.is_instance(object, class);
+        let shared = is(handles.read_lock);
+        if !shared && !is(handles.write_lock) && !is(handles.reentrant_lock) {
+            return;
+        }
+        if model == Model::Taken as u8 {
+            if holds.taken(id, shared) {
+                event(site + u32::from(shared));
+            }
+            return;
+        }
+        match holds.given(id, shared) {
+            Given::Nothing => {}
+            Given::Stray => agent.sender.stray(),
+            Given::Exclusive => event(site),
+            Given::Shared => event(site + 1),
+            Given::Downgrade => {
+                event(site);
+                event(site + 2);
+            }
+        }
+    });
+}
+
+/// Tags that keep the indices of different kinds of keys apart.
+const NUMBER_KEY: u64 = 1 << 62;
+const TEXT_KEY: u64 = 2 << 62;
+
+extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
+    guarded(env, |_, handles, jni| {
+        if key.is_null() {
+            return 0;
+        }
+        if jni.is_instance(key, handles.string) {
+            return (TEXT_KEY | text_hash(&jni.characters(key)) >> 2) as jlong;
+        }
+        let hash = u64::from(jni.call_int(key, handles.hash_code) as u32);
+        let number = jni.is_instance(key, handles.integer) || jni.is_instance(key, handles.long);
+        (if number { NUMBER_KEY | hash } else { hash }) as jlong
+    })
+}
+
+/// A hash of 64 bits (FNV-1a), so that two texts of a program have the same one never.
+fn text_hash(characters: &[u16]) -> u64 {
+    characters.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &c| {
+        (hash ^ u64::from(c)).wrapping_mul(0x100_0000_01b3)
+    })
+}

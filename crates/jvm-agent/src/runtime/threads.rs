@@ -1,0 +1,95 @@
+//! Threads: their numbers, their buffers, and whether they have ended.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::buffer::Buffer;
+use crate::sender::{Sender, lock};
+
+/// Object numbers that a thread takes at a time.
+const IDS: u64 = 1024;
+
+/// What has become of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Life {
+    /// It has made no records.
+    #[default]
+    Silent,
+    /// It has a buffer.
+    Recording,
+    /// Its last record is written.
+    Ended,
+}
+
+/// All threads that the stream knows.
+#[derive(Default)]
+pub struct Threads {
+    /// Buffers that are in use. They are boxed, since Java code has their addresses.
+    #[allow(clippy::vec_box)]
+    buffers: Mutex<Vec<Box<Buffer>>>,
+    lives: Mutex<Vec<Life>>,
+    next_id: AtomicU64,
+    /// Whether the program has started a thread.
+    pub many: AtomicBool,
+    virtual_names: AtomicU64,
+}
+
+impl Threads {
+    /// The next object numbers: from the first, [`Self::ids_at_a_time`] of them.
+    pub fn more_ids(&self) -> u64 {
+        self.next_id.fetch_add(IDS, Ordering::Relaxed) + 1
+    }
+
+    /// How many numbers that are.
+    pub fn ids_at_a_time() -> u64 {
+        IDS
+    }
+
+    /// A name for a thread that has none.
+    pub fn virtual_name(&self) -> Vec<u8> {
+        format!("virtual-{}", self.virtual_names.fetch_add(1, Ordering::Relaxed) + 1).into_bytes()
+    }
+
+    fn set(&self, thread: u32, life: Life) {
+        let mut lives = lock(&self.lives);
+        let index = thread as usize;
+        if lives.len() <= index {
+            lives.resize(index + 1, Life::default());
+        }
+        lives[index] = life;
+    }
+
+    /// Gives a thread a buffer; its address.
+    pub fn open(&self, thread: u32, words: usize) -> u64 {
+        let buffer = Buffer::new(thread, words);
+        let address = buffer.address();
+        lock(&self.buffers).push(buffer);
+        self.set(thread, Life::Recording);
+        address
+    }
+
+    /// Drops the buffer of a thread that has written its last record.
+    pub fn close(&self, thread: u32, address: u64) {
+        lock(&self.buffers).retain(|buffer| buffer.address() != address);
+        self.set(thread, Life::Ended);
+    }
+
+    /// Waits until a thread that is known to have ended has written its last record: a joining
+    /// thread may see the end of a virtual thread a moment earlier. False if it never does.
+    pub fn await_end(&self, thread: u32) -> bool {
+        for _ in 0..10_000 {
+            let life = lock(&self.lives).get(thread as usize).copied().unwrap_or_default();
+            if life != Life::Recording {
+                return true;
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        false
+    }
+
+    /// Sends what all threads have written so far.
+    pub fn flush(&self, sender: &Sender) {
+        lock(&self.buffers).iter().for_each(|buffer| buffer.flush(sender));
+    }
+}

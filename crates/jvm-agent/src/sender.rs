@@ -1,0 +1,236 @@
+//! From the records of a thread to the stream: numbers the sites that are really used, and tells
+//! what must be known before the records.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use paceline_trace::record::{Output, SiteText};
+use paceline_trace::record::wire::{self, Hello, SiteFlags, note};
+
+use crate::options::Destination;
+use crate::program::Facts;
+
+/// The site of records that tell the class of an object: its second word is a class.
+pub const OBJECT_SITE: u32 = wire::MAX_SITE;
+
+/// Locks, whoever panicked with it: what is behind it is valid at every step.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where the bytes go.
+pub enum Sink {
+    /// To a listener.
+    Socket(UnixStream),
+    /// Into a file.
+    File(File),
+}
+
+impl Sink {
+    /// Opens what the options say.
+    pub fn open(destination: &Destination) -> io::Result<Sink> {
+        match destination {
+            Destination::Socket(path) => UnixStream::connect(path).map(Sink::Socket),
+            Destination::File(path) => File::create(path).map(Sink::File),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::Socket(socket) => socket.write(bytes),
+            Sink::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Sink::Socket(socket) => socket.flush(),
+            Sink::File(file) => file.flush(),
+        }
+    }
+}
+
+const CHUNK: usize = 1 << 12;
+const DECLARED: u32 = 1 << 26;
+const STAMPED: u32 = 1 << 24;
+const INDEXED: u32 = 1 << 25;
+
+/// For each site its number in the stream, and the form of its records; 0 if not declared yet.
+struct WireSites(Vec<OnceLock<Box<[AtomicU32]>>>);
+
+impl WireSites {
+    fn new() -> WireSites {
+        WireSites((0..(wire::MAX_SITE as usize + 1) / CHUNK).map(|_| OnceLock::new()).collect())
+    }
+
+    fn at(&self, site: u32) -> &AtomicU32 {
+        let site = site as usize;
+        let chunk = self.0[site / CHUNK].get_or_init(|| (0..CHUNK).map(|_| AtomicU32::new(0)).collect());
+        &chunk[site % CHUNK]
+    }
+}
+
+/// What the report must say, with numbers.
+pub type Notes = BTreeMap<(&'static [u8], Vec<u8>), u64>;
+
+/// The sending side of the agent.
+pub struct Sender {
+    /// Sites and classes.
+    pub facts: Mutex<Facts>,
+    output: Mutex<Output<Sink>>,
+    wire_sites: WireSites,
+    /// The names of the classes of objects, by number.
+    classes: Mutex<Vec<Vec<u8>>>,
+    notes: Mutex<Notes>,
+    /// Nobody listens any more.
+    closed: AtomicBool,
+    inexact: AtomicU64,
+    stray: AtomicU64,
+}
+
+impl Sender {
+    /// Starts a stream.
+    pub fn new(sink: Sink, hello: &Hello) -> Sender {
+        Sender {
+            facts: Mutex::default(),
+            output: Mutex::new(Output::new(sink, hello)),
+            wire_sites: WireSites::new(),
+            classes: Mutex::default(),
+            notes: Mutex::default(),
+            closed: AtomicBool::new(false),
+            inexact: AtomicU64::new(0),
+            stray: AtomicU64::new(0),
+        }
+    }
+
+    /// Declares a thread.
+    pub fn thread(&self, name: &[u8]) -> u32 {
+        lock(&self.output).thread(name)
+    }
+
+    /// Numbers a class of objects.
+    pub fn class(&self, readable: Vec<u8>) -> u32 {
+        let mut classes = lock(&self.classes);
+        classes.push(readable);
+        classes.len() as u32 - 1
+    }
+
+    /// Adds to what the report must say.
+    pub fn note(&self, key: &'static [u8], text: &[u8], number: u64) {
+        *lock(&self.notes).entry((key, text.to_vec())).or_default() += number;
+    }
+
+    /// Counts an event whose place in the order may be wrong.
+    pub fn inexact(&self) {
+        self.inexact.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a lock operation that fits to none before.
+    pub fn stray(&self) {
+        self.stray.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sends records of a thread. `scratch` is room to work in.
+    pub fn send(&self, thread: u32, records: &[u64], scratch: &mut Vec<u64>) {
+        if records.is_empty() || self.closed.load(Ordering::Relaxed) {
+            return;
+        }
+        scratch.clear();
+        let mut objects = Vec::new();
+        self.translate(records, scratch, &mut objects);
+        let mut output = lock(&self.output);
+        if !objects.is_empty() {
+            let classes = lock(&self.classes);
+            for (object, class) in objects {
+                let name = classes.get(class as usize).map_or(&b"?"[..], Vec::as_slice);
+                output.object(object, name);
+            }
+        }
+        if scratch.is_empty() {
+            return;
+        }
+        if output.chunk(thread, scratch).is_err() {
+            self.closed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn translate(&self, records: &[u64], out: &mut Vec<u64>, objects: &mut Vec<(u64, u64)>) {
+        let mut words = records.iter().copied();
+        while let Some(first) = words.next() {
+            let (site, object) = wire::unpack(first);
+            if site == OBJECT_SITE {
+                objects.push((object, words.next().unwrap_or_default()));
+                continue;
+            }
+            let form = match self.wire_sites.at(site).load(Ordering::Acquire) {
+                0 => self.declare(site),
+                form => form,
+            };
+            out.push(wire::pack(form & wire::MAX_SITE, object));
+            let more = usize::from(form & STAMPED != 0) + usize::from(form & INDEXED != 0);
+            out.extend(words.by_ref().take(more));
+        }
+    }
+
+    /// Declares a site at its first use; only then is known what its field is.
+    fn declare(&self, number: u32) -> u32 {
+        let facts = lock(&self.facts);
+        let mut output = lock(&self.output);
+        let entry = self.wire_sites.at(number);
+        let known = entry.load(Ordering::Acquire);
+        if known != 0 {
+            return known;
+        }
+        let Some(site) = facts.site(number) else { return DECLARED };
+        let declared = facts.declared(site);
+        let flags = if declared.indexed { SiteFlags::INDEXED } else { SiteFlags::default() };
+        let text = SiteText {
+            kind: declared.kind,
+            flags,
+            file: &site.file,
+            method: &site.method,
+            target: &declared.target,
+            line: site.line.into(),
+        };
+        let stamped = declared.kind.is_none_or(wire::is_stamped);
+        let form = DECLARED
+            | output.site(&text).unwrap_or_default()
+            | if stamped { STAMPED } else { 0 }
+            | if declared.indexed { INDEXED } else { 0 };
+        entry.store(form, Ordering::Release);
+        form
+    }
+
+    /// Sends declarations if there are many.
+    pub fn relieve(&self) {
+        if lock(&self.output).relieve().is_err() {
+            self.closed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the stream: all notes, then the end.
+    pub fn finish(&self) {
+        let mut output = lock(&self.output);
+        for ((key, text), number) in lock(&self.notes).iter() {
+            output.note(key, text, *number);
+        }
+        let inexact = self.inexact.load(Ordering::Relaxed);
+        if inexact > 0 {
+            let text = b"calls of atomic or concurrent objects that overlapped and run code of the application";
+            output.note(note::INEXACT, text, inexact);
+        }
+        let stray = self.stray.load(Ordering::Relaxed);
+        if stray > 0 {
+            output.note(note::REMARK, b"releases of locks by threads that did not hold them", stray);
+        }
+        // Nobody is left to tell of a failure.
+        let _ = output.finish();
+        self.closed.store(true, Ordering::Relaxed);
+    }
+}
