@@ -212,16 +212,15 @@ impl Agent {
 
     /// Defines the hook class.
     fn start(&self, jni: Jni) -> Option<()> {
-        let mut last = None;
         for (name, bytes) in hook::classes(&self.layout()).ok()? {
             if let Some(folder) = &self.options.dump {
                 let file = folder.join(format!("{}.class", String::from_utf8_lossy(name)));
                 let _ = file.parent().map(std::fs::create_dir_all);
                 let _ = std::fs::write(file, &bytes);
             }
-            last = Some(jni.define(name, &bytes)?);
+            jni.define(name, &bytes)?;
         }
-        natives::register(jni, last?).then_some(())
+        Some(())
     }
 
     /// Hooks the platform's classes, and gives the main thread its buffer.

@@ -229,16 +229,6 @@ impl Jni {
         };
         self.result(class)
     }
-
-    /// Binds native methods.
-    pub fn register(self, class: jclass, methods: &[jvmti_bindings::sys::jni::JNINativeMethod]) -> bool {
-        // SAFETY: names and signatures end with 0, and the functions have those signatures.
-        let outcome = unsafe {
-            let len = methods.len() as jint;
-            (self.functions().RegisterNatives)(self.0, class, methods.as_ptr(), len)
-        };
-        !self.clear() && outcome == 0
-    }
 }
 
 /// The JVMTI environment of the agent; it may be used by all threads.

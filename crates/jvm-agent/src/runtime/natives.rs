@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{
-    JNIEnv, JNINativeMethod, jclass, jfieldID, jint, jlong, jmethodID, jobject, jvalue,
+    JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject, jvalue,
 };
 use paceline_trace::Kind;
 
@@ -107,35 +107,6 @@ impl Handles {
     }
 }
 
-/// The native methods.
-pub fn register(jni: Jni, hook: jclass) -> bool {
-    let method = |name: &CStr, signature: &CStr, function: *mut c_void| JNINativeMethod {
-        name: name.as_ptr(),
-        signature: signature.as_ptr(),
-        fnPtr: function,
-    };
-    jni.register(
-        hook,
-        &[
-            method(c"prepare", c"(Ljava/lang/Thread;)V", prepare as *mut c_void),
-            method(c"drain", c"(J)V", drain as *mut c_void),
-            method(c"growBlocks", c"(Ljava/lang/Thread;)V", grow_blocks as *mut c_void),
-            method(c"growLocks", c"(Ljava/lang/Thread;)V", grow_locks as *mut c_void),
-            method(c"moreIds", c"(Ljava/lang/Thread;)J", more_ids as *mut c_void),
-            method(c"seize", c"(J)J", seize_stripe as *mut c_void),
-            method(c"classFacts", c"(Ljava/lang/Class;)J", class_facts as *mut c_void),
-            method(c"resolve", c"(IJ)J", resolve as *mut c_void),
-            method(c"callingClass", c"()Ljava/lang/Class;", calling_class as *mut c_void),
-            method(c"fork0", c"(Ljava/lang/Thread;J)V", fork as *mut c_void),
-            method(c"ended0", c"(Ljava/lang/Thread;J)V", ended as *mut c_void),
-            method(c"joined0", c"(Ljava/lang/Thread;J)V", joined as *mut c_void),
-            method(c"lockEvent0", c"(Ljava/lang/Object;JIJ)V", lock_event as *mut c_void),
-            method(c"inexact", c"(I)V", inexact as *mut c_void),
-            method(c"keyIndex", c"(Ljava/lang/Object;)J", key_index as *mut c_void),
-        ],
-    )
-}
-
 /// Runs a native method, unless the agent is not ready; a panic must not reach Java.
 fn guarded<T: Default>(
     env: *mut JNIEnv,
@@ -176,6 +147,7 @@ fn is_virtual(handles: &Handles, jni: Jni, thread: jobject) -> bool {
     handles.is_virtual.is_some_and(|method| jni.call_boolean(thread, method))
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_prepare")]
 extern "system" fn prepare(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |agent, handles, jni| give_buffer(agent, handles, jni, thread));
 }
@@ -202,6 +174,7 @@ fn order(agent: &Agent, buffer: &Buffer, thread: u32) {
     buffer.stamped(&agent.sender, agent.stripes, agent.own.order, 0, key);
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_drain")]
 extern "system" fn drain(env: *mut JNIEnv, _class: jclass, address: jlong) {
     // SAFETY: the hook class passes the buffer of the current thread.
     guarded(env, |agent, _, _| unsafe { buffer_at(address) }.drain(&agent.sender));
@@ -222,18 +195,21 @@ fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, entry: usize
     jni.set_int(thread, room, new_room as i32);
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_growBlocks")]
 extern "system" fn grow_blocks(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |_, handles, jni| {
         grow(jni, thread, handles.blocks, handles.block_room, size_of::<u32>());
     });
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_growLocks")]
 extern "system" fn grow_locks(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |_, handles, jni| {
         grow(jni, thread, handles.locks, handles.lock_room, size_of::<u64>());
     });
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_moreIds")]
 extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
     guarded(env, |agent, handles, jni| {
         let first = agent.threads.more_ids();
@@ -243,11 +219,13 @@ extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -
     })
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_seize")]
 extern "system" fn seize_stripe(_env: *mut JNIEnv, _class: jclass, address: jlong) -> jlong {
     // SAFETY: the hook class passes the address of a stripe.
     seize(unsafe { word_at(address as u64) }) as jlong
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_classFacts")]
 extern "system" fn class_facts(env: *mut JNIEnv, _class: jclass, class: jclass) -> jlong {
     guarded(env, |agent, handles, jni| {
         let signature = agent.jvmti.signature(class);
@@ -310,6 +288,7 @@ pub struct Statics {
 /// How many static fields there is room for: two words each.
 pub const STATICS: usize = 1 << 20;
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_resolve")]
 extern "system" fn resolve(env: *mut JNIEnv, _class: jclass, site: jint, address: jlong) -> jlong {
     guarded(env, |agent, handles, jni| {
         // SAFETY: the hook class passes the buffer of the current thread.
@@ -413,6 +392,7 @@ fn calling(agent: &Agent) -> Option<jclass> {
     callers.into_iter().find(|&class| agent.jvmti.signature(class) != b"Ljava/lang/PacelineHook;")
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_callingClass")]
 extern "system" fn calling_class(env: *mut JNIEnv, _class: jclass) -> jclass {
     guarded(env, |agent, _, _| Returned(calling(agent).unwrap_or(std::ptr::null_mut()))).0
 }
@@ -425,6 +405,7 @@ impl Default for Returned {
     }
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_fork0")]
 extern "system" fn fork(env: *mut JNIEnv, _class: jclass, child: jobject, address: jlong) {
     guarded(env, |agent, handles, jni| {
         if jni.get_int(child, handles.token) != 0 {
@@ -439,6 +420,7 @@ extern "system" fn fork(env: *mut JNIEnv, _class: jclass, child: jobject, addres
     });
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_ended0")]
 extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, address: jlong) {
     guarded(env, |agent, handles, jni| {
         // SAFETY: the hook class passes the buffer of the thread that ends, which is this one.
@@ -458,6 +440,7 @@ extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, addr
     });
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_joined0")]
 extern "system" fn joined(env: *mut JNIEnv, _class: jclass, thread: jobject, address: jlong) {
     guarded(env, |agent, handles, jni| {
         let number = jni.get_int(thread, handles.token) as u32 - 1;
@@ -471,10 +454,12 @@ extern "system" fn joined(env: *mut JNIEnv, _class: jclass, thread: jobject, add
     });
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_inexact")]
 extern "system" fn inexact(env: *mut JNIEnv, _class: jclass, _site: jint) {
     guarded(env, |agent, _, _| agent.sender.inexact());
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_lockEvent0")]
 extern "system" fn lock_event(
     env: *mut JNIEnv,
     _class: jclass,
@@ -536,6 +521,7 @@ extern "system" fn lock_event(
 const NUMBER_KEY: u64 = 1 << 62;
 const TEXT_KEY: u64 = 2 << 62;
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_keyIndex")]
 extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
     guarded(env, |_, handles, jni| {
         if key.is_null() {
