@@ -68,21 +68,9 @@ impl Holds {
         Given::Nothing
     }
 
-    /// Whether a wait gives the lock up.
+    /// Whether the lock is held exclusively, so that a wait can give it up.
     pub fn awaits(&self, lock: u64) -> bool {
         self.find(lock).is_some_and(|i| self.0[i].exclusive > 0)
-    }
-
-    /// A lock without owner was taken or is given up; whether that fits.
-    pub fn stamped(&mut self, lock: u64, taken: bool) -> bool {
-        match (taken, self.find(lock)) {
-            (true, _) => self.0.push(Hold { lock, exclusive: 1, shared: 0, told_shared: false }),
-            (false, Some(i)) => {
-                self.0.swap_remove(i);
-            }
-            (false, None) => return false,
-        }
-        true
     }
 }
 

@@ -50,11 +50,14 @@ pub mod op {
     pub const INVOKEINTERFACE: u8 = 0xb9;
     pub const INVOKEDYNAMIC: u8 = 0xba;
     pub const NEW: u8 = 0xbb;
+    pub const NEWARRAY: u8 = 0xbc;
+    pub const ANEWARRAY: u8 = 0xbd;
     pub const ATHROW: u8 = 0xbf;
     pub const CHECKCAST: u8 = 0xc0;
     pub const MONITORENTER: u8 = 0xc2;
     pub const MONITOREXIT: u8 = 0xc3;
     pub const WIDE: u8 = 0xc4;
+    pub const MULTIANEWARRAY: u8 = 0xc5;
     pub const IFNULL: u8 = 0xc6;
     pub const IFNONNULL: u8 = 0xc7;
     pub const GOTO_W: u8 = 0xc8;

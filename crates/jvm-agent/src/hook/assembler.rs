@@ -2,13 +2,13 @@
 //! agent needs no Java compiler.
 //!
 //! One instruction a line; `;` starts a comment. `method ACCESS NAME DESCRIPTOR` to `end` is a method
-//! (`native` in place of code when it has none), `field ACCESS NAME DESCRIPTOR` a field, `name:` a
+//! (`native` in place of code when it has none; `reserved` ones run on even if the stack overflows), `field ACCESS NAME DESCRIPTOR` a field, `name:` a
 //! label, `catch FROM TO HANDLER` a protected range. Stack and locals are generous. Some words
 //! stand for the few instructions that nearly every method needs: see [`shorthand`].
 
 use std::collections::HashMap;
 
-use super::emit::{Body, Emitter};
+use super::emit::{Body, Emitter, RESERVED};
 use crate::classfile::insn::op;
 use crate::classfile::{Failure, Outcome};
 
@@ -172,6 +172,7 @@ fn flags(words: &str) -> Outcome<u16> {
             "synchronized" => 0x0020,
             "volatile" => 0x0040,
             "package" => 0,
+            "reserved" => RESERVED,
             _ => return Err(WRONG),
         };
         Ok(sum | flag)
@@ -252,6 +253,8 @@ fn simple(word: &str) -> Option<u8> {
         "return" => 0xb1,
         "arraylength" => 0xbe,
         "athrow" => 0xbf,
+        "monitorenter" => 0xc2,
+        "monitorexit" => 0xc3,
         _ => return None,
     })
 }

@@ -9,6 +9,9 @@ const STACK: u16 = 16;
 /// Local variables beside the parameters.
 const LOCALS: u16 = 12;
 const VERSION: u32 = 49;
+/// Not a flag of class files: the method may use the stack that is reserved for what must not be
+/// cut in the middle by an overflow.
+pub const RESERVED: u16 = 0x8000;
 
 /// A class under construction.
 pub struct Emitter {
@@ -16,8 +19,8 @@ pub struct Emitter {
     pub pool: Pool<'static>,
     fields: (u16, Vec<u8>),
     methods: (u16, Vec<u8>),
-    /// An attribute for all methods, if any: name and body.
-    marked: Option<(u16, Vec<u8>)>,
+    /// Whether methods are marked as hidden.
+    hidden: bool,
 }
 
 impl Emitter {
@@ -27,20 +30,32 @@ impl Emitter {
             pool: Pool::empty(),
             fields: Default::default(),
             methods: Default::default(),
-            marked: None,
+            hidden: false,
         }
     }
 
     /// From here on, methods do not show in stack traces: an application that prints one must not
     /// see that it is observed.
-    pub fn hide_methods(&mut self) -> Outcome<()> {
-        let name = self.pool.add_text(b"RuntimeVisibleAnnotations")?;
-        let hidden = self.pool.add_text(b"Ljdk/internal/vm/annotation/Hidden;")?;
-        let mut body = vec![0, 1];
-        put2(&mut body, hidden);
-        put2(&mut body, 0);
-        self.marked = Some((name, body));
-        Ok(())
+    pub fn hide_methods(&mut self) {
+        self.hidden = true;
+    }
+
+    /// The annotations of a method, as the body of an attribute; none if it has none.
+    fn annotations(&mut self, access: u16) -> Outcome<Option<Vec<u8>>> {
+        let mut names: Vec<&[u8]> = Vec::new();
+        if self.hidden {
+            names.push(b"Ljdk/internal/vm/annotation/Hidden;");
+        }
+        if access & RESERVED != 0 {
+            names.push(b"Ljdk/internal/vm/annotation/ReservedStackAccess;");
+        }
+        let mut body = Vec::new();
+        put2(&mut body, names.len() as u16);
+        for name in &names {
+            put2(&mut body, self.pool.add_text(name)?);
+            put2(&mut body, 0);
+        }
+        Ok((!names.is_empty()).then_some(body))
     }
 
     /// Adds a field.
@@ -64,7 +79,9 @@ impl Emitter {
         let name = self.pool.add_text(name.as_bytes())?;
         let descriptor = self.pool.add_text(descriptor.as_bytes())?;
         let code_name = self.pool.add_text(b"Code")?;
-        let mark = if body.is_some() { self.marked.as_ref() } else { None };
+        let annotations_name = self.pool.add_text(b"RuntimeVisibleAnnotations")?;
+        let mark = if body.is_some() { self.annotations(access)? } else { None };
+        let access = access & !RESERVED;
         let out = &mut self.methods.1;
         self.methods.0 += 1;
         let attributes = u16::from(body.is_some()) + u16::from(mark.is_some());
@@ -72,10 +89,10 @@ impl Emitter {
         if let Some(body) = body {
             body.finish(code_name, slots + LOCALS, out)?;
         }
-        if let Some((name, body)) = mark {
-            put2(out, *name);
+        if let Some(body) = mark {
+            put2(out, annotations_name);
             put4(out, body.len() as u32);
-            out.extend_from_slice(body);
+            out.extend_from_slice(&body);
         }
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! The methods that take the place of modelled calls: they make the call, with events around it.
 
-use crate::rewrite::model::{CALLS, Call, Kept, Shape, wrapper_descriptor, wrapper_name};
+use crate::rewrite::calls::table;
+use crate::rewrite::model::{Call, Kept, Shape, wrapper_descriptor, wrapper_name};
 use crate::rewrite::names::parameters;
 
 /// All of them, in the language of the assembler.
 pub fn text() -> String {
-    CALLS.iter().enumerate().map(|(i, call)| wrapper(i, call)).collect()
+    table().calls.iter().enumerate().map(|(i, call)| wrapper(i, call)).collect()
 }
 
 /// Where the parameters are, and what else a wrapper keeps in local variables.
@@ -62,8 +63,20 @@ fn wrapper(number: usize, call: &Call) -> String {
     let locals = locals(call);
     let name = wrapper_name(number);
     let descriptor = wrapper_descriptor(call);
-    let body = body(call, &locals);
+    let body = [guard(call, &locals), body(call, &locals)].concat();
     format!("method public,static {name} {descriptor}\n{body}end\n")
+}
+
+/// Other objects are called as if nothing were.
+fn guard(call: &Call, locals: &Locals) -> String {
+    let Some((last, others)) = call.only.split_last() else { return String::new() };
+    let test = |class: &String, jump: &str| format!("aload 0\ninstanceof {class}\n{jump} ");
+    let invoke = invocation(call, locals);
+    let keep = keep_result(call, locals);
+    let give = give_result(call, locals);
+    let mut text: String = others.iter().map(|class| test(class, "ifne meant\n")).collect();
+    text.push_str(&test(last, "ifne meant\n"));
+    format!("{text}{invoke}{keep}{give}meant:\n")
 }
 
 /// The call itself; its result is on the stack.
@@ -121,7 +134,11 @@ fn give_result(call: &Call, locals: &Locals) -> String {
 
 /// Jumps over what follows if the call did not succeed.
 fn unless_success(call: &Call, locals: &Locals, label: &str) -> String {
-    let test = if load_of(returned(call).as_bytes()) == "iload" { "ifeq" } else { "ifnull" };
+    let test = match load_of(returned(call).as_bytes()) {
+        "iload" => "ifeq",
+        "lload" => "lconst_0\nlcmp\nifeq",
+        _ => "ifnull",
+    };
     format!("{}{test} {label}\n", load_result(call, locals))
 }
 
@@ -160,21 +177,18 @@ fn body(call: &Call, locals: &Locals) -> String {
                  handler:\nastore {thrown}\n{second}aload {thrown}\nathrow\ncatch from to handler\n"
             )
         }
-        Shape::Inside => inside(call, locals, &invoke, "", ""),
-        Shape::InsideSuccess => {
+        Shape::Inside => inside(call, locals, "", ""),
+        Shape::InsideEither => {
             let unless = unless_success(call, locals, "failed");
-            let failed = format!("failed:\ncall cancel ()V\n{give}");
-            inside(call, locals, &invoke, &unless, &failed)
+            let failed = ["failed:\n", &commit(call, locals, "iconst_1\niadd\n"), &give].concat();
+            inside(call, locals, &unless, &failed)
         }
-        Shape::Loose => {
-            let Locals { site, index, version, .. } = *locals;
-            let told = target(call);
-            let find = find_index(call, locals);
-            format!(
-                "{find}{told}lload {index}\ncall look (Ljava/lang/Object;J)J\nlstore {version}\n\
-                 {invoke}{keep}{told}lload {index}\nlload {version}\niload {site}\n\
-                 call compare (Ljava/lang/Object;JJI)V\n{give}"
-            )
+        Shape::Entry => entry(call, locals, "aload 1\n"),
+        Shape::Loose => entry(call, locals, ""),
+        Shape::Locked => locked(call, locals),
+        Shape::EndSeen => {
+            let unless = unless_success(call, locals, "ended");
+            format!("{invoke}{keep}{unless}{give}ended:\naload 0\ncall joined (Ljava/lang/Object;)V\n{give}")
         }
         Shape::Belongs => {
             let result = locals.result;
@@ -184,26 +198,82 @@ fn body(call: &Call, locals: &Locals) -> String {
     }
 }
 
-fn inside(call: &Call, locals: &Locals, invoke: &str, unless: &str, failed: &str) -> String {
-    let Locals { site, index, thrown, .. } = *locals;
+/// Writes the event of a call that is held.
+fn commit(call: &Call, locals: &Locals, step: &str) -> String {
+    let Locals { site, index, .. } = *locals;
+    match call.kept {
+        Kept::Receiver | Kept::CurrentThread => format!("iload {site}\n{step}call commit (I)V\n"),
+        Kept::Keyed | Kept::Indexed => {
+            format!("iload {site}\n{step}lload {index}\ncall commitAt (IJ)V\n")
+        }
+    }
+}
+
+fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
+    let Locals { index, thrown, .. } = *locals;
     let told = target(call);
+    let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
-    let (begin, commit) = match call.kept {
-        Kept::Receiver | Kept::CurrentThread => (
-            format!("{told}call begin (Ljava/lang/Object;)V\n"),
-            format!("iload {site}\ncall commit (I)V\n"),
-        ),
-        Kept::Keyed | Kept::Indexed => (
-            format!(
-                "{}{told}lload {index}\ncall beginAt (Ljava/lang/Object;J)V\n",
-                find_index(call, locals)
-            ),
-            format!("iload {site}\nlload {index}\ncall commitAt (IJ)V\n"),
+    let commit = commit(call, locals, "");
+    let begin = match call.kept {
+        Kept::Receiver | Kept::CurrentThread => format!("{told}call begin (Ljava/lang/Object;)V\n"),
+        Kept::Keyed | Kept::Indexed => format!(
+            "{}{told}lload {index}\ncall beginAt (Ljava/lang/Object;J)V\n",
+            find_index(call, locals)
         ),
     };
     format!(
         "{begin}from:\n{invoke}to:\n{keep}{unless}{commit}{give}{failed}\
          handler:\nastore {thrown}\ncall cancel ()V\naload {thrown}\nathrow\ncatch from to handler\n"
+    )
+}
+
+/// A call that may run code of the application. With a key it is held all the same if the key
+/// is one of the platform's.
+fn entry(call: &Call, locals: &Locals, key: &str) -> String {
+    let Locals { site, index, version, thrown, .. } = *locals;
+    let told = target(call);
+    let find = find_index(call, locals);
+    let invoke = invocation(call, locals);
+    let keep = keep_result(call, locals);
+    let give = give_result(call, locals);
+    let plain = matches!(call.kept, Kept::Receiver | Kept::CurrentThread);
+    let (look, compare) = if plain {
+        (
+            format!("{told}call look (Ljava/lang/Object;)J\n"),
+            format!("{told}lload {version}\niload {site}\ncall compare (Ljava/lang/Object;JI)V\n"),
+        )
+    } else {
+        (
+            format!("{told}lload {index}\ncall lookAt (Ljava/lang/Object;J)J\n"),
+            format!(
+                "{told}lload {index}\nlload {version}\niload {site}\n\
+                 call compareAt (Ljava/lang/Object;JJI)V\n"
+            ),
+        )
+    };
+    let hold = if key.is_empty() {
+        String::new()
+    } else {
+        format!("{key}{told}lload {index}\ncall beginFor (Ljava/lang/Object;Ljava/lang/Object;J)V\n")
+    };
+    format!(
+        "{find}{look}lstore {version}\n{hold}from:\n{invoke}to:\n{keep}{compare}{give}\
+         handler:\nastore {thrown}\ncall cancel ()V\naload {thrown}\nathrow\ncatch from to handler\n"
+    )
+}
+
+/// The call inside of a block that is synchronized on the object.
+fn locked(call: &Call, locals: &Locals) -> String {
+    let Locals { site, thrown, .. } = *locals;
+    let invoke = invocation(call, locals);
+    let keep = keep_result(call, locals);
+    let give = give_result(call, locals);
+    let release = format!("iload {site}\niconst_1\niadd\ncall release (I)V\naload 0\nmonitorexit\n");
+    format!(
+        "aload 0\ncall beforeLock (Ljava/lang/Object;)V\naload 0\nmonitorenter\nfrom:\n\
+         iload {site}\ncall locked (I)V\n{invoke}{keep}{release}to:\n{give}\
+         handler:\nastore {thrown}\n{release}aload {thrown}\nathrow\ncatch from to handler\n"
     )
 }

@@ -175,6 +175,12 @@ impl<'r, 'a> Rewriter<'r, 'a> {
                 };
                 self.element(code, i, Kind::Write, before, context, pool)
             }
+            op::NEWARRAY | op::ANEWARRAY | op::MULTIANEWARRAY if context.detail >= Detail::All => {
+                let snippet = Snippet::new(pool).ops(&[op::DUP]);
+                let made = snippet.call(b"made", b"(Ljava/lang/Object;)V")?.code;
+                code.instructions[i].behind = made;
+                Ok(())
+            }
             op::MONITORENTER | op::MONITOREXIT => self.monitor(code, i, context, pool),
             op::INVOKEVIRTUAL | op::INVOKESPECIAL | op::INVOKESTATIC | op::INVOKEINTERFACE => {
                 self.call(code, i, context, pool)
@@ -364,14 +370,15 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         if opcode == op::INVOKESPECIAL {
             return Ok(());
         }
-        if let Some(name) = model::unmodelled(called.owner, called.name) {
+        if let Some(name) = model::unmodelled(called.owner) {
             self.summary.unmodelled.push(name);
         }
         let Some(found) = model::find(&called, opcode == op::INVOKESTATIC) else { return Ok(()) };
         let line = code.line(at);
-        let first = self.model_site(found.call.kinds[0], found.call, line, context)?;
-        for &kind in &found.call.kinds[1..] {
-            self.model_site(kind, found.call, line, context)?;
+        let mut first = 0;
+        for &kind in &found.call.kinds {
+            let site = self.model_site(kind, found.call, line, context)?;
+            first = if first == 0 { site } else { first };
         }
         let method = pool.add_method(super::names::HOOK, &found.wrapper, &found.descriptor)?;
         let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);

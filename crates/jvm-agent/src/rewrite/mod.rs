@@ -5,6 +5,7 @@
 //! first, then fields; locks, blocks and threads last. What was given up is told.
 
 pub mod annotations;
+pub mod calls;
 mod constructor;
 pub mod hooks;
 mod method;

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::calls::table;
 use super::names::{is_platform, parameters};
 use super::site::Target;
 use crate::classfile::pool::Reference;
@@ -29,13 +30,37 @@ pub enum Shape {
     /// With the call: nobody comes between. Only for calls that neither block nor run code of the
     /// application.
     Inside,
-    /// The same, if it returns true or an object.
-    InsideSuccess,
+    /// Of an entry of a map: with the call if the key is the platform's, else behind it.
+    Entry,
     /// Behind a call that may run code of the application; somebody may have come between, which is
     /// found out.
     Loose,
+    /// With the call: the first kind if it returns true, else the second.
+    InsideEither,
+    /// The monitor of the object is taken around the call, which takes it anyway.
+    Locked,
+    /// If it returns false, the thread called has ended.
+    EndSeen,
     /// No event: the result belongs to the lock.
     Belongs,
+}
+
+impl Shape {
+    /// All of them.
+    pub const ALL: &[Shape] = &[
+        Shape::Before,
+        Shape::After,
+        Shape::AfterSuccess,
+        Shape::Around,
+        Shape::Wait,
+        Shape::Inside,
+        Shape::InsideEither,
+        Shape::Entry,
+        Shape::Loose,
+        Shape::Locked,
+        Shape::EndSeen,
+        Shape::Belongs,
+    ];
 }
 
 /// What the events are about.
@@ -69,14 +94,28 @@ pub enum Model {
     Notified = 6,
     /// A stamped lock was taken or is given up; the kind is that of the site.
     Stamped = 4,
+    /// A stamped lock is given up, in whichever mode it is held.
+    Unstamped = 7,
 }
 
 impl Model {
+    /// All of them.
+    pub const ALL: &[Model] = &[
+        Model::Plain,
+        Model::Taken,
+        Model::Given,
+        Model::Awaited,
+        Model::Stamped,
+        Model::Waited,
+        Model::Notified,
+        Model::Unstamped,
+    ];
+
     /// The method of the hook class that tells the event.
     pub fn teller(self) -> &'static str {
         match self {
             Model::Plain => "tell",
-            Model::Taken | Model::Given | Model::Stamped => "tellLock",
+            Model::Taken | Model::Given | Model::Stamped | Model::Unstamped => "tellLock",
             Model::Awaited => "tellCondition",
             Model::Waited => "waiting",
             Model::Notified => "notifying",
@@ -85,24 +124,26 @@ impl Model {
 }
 
 /// A modelled method.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Call {
     /// The class or interface that declares it.
-    pub class: &'static str,
+    pub class: String,
     /// Whether that is an interface.
     pub is_interface: bool,
     /// Classes that code may name in its place.
-    pub also: &'static [&'static str],
+    pub also: Vec<String>,
+    /// If not empty, only objects of these classes are meant.
+    pub only: Vec<String>,
     /// Whether the method is static.
     pub is_static: bool,
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Its descriptor.
-    pub descriptor: &'static str,
+    pub descriptor: String,
     /// When its events happen.
     pub shape: Shape,
     /// The kinds of its sites, in their order.
-    pub kinds: &'static [Kind],
+    pub kinds: Vec<Kind>,
     /// What they are about.
     pub kept: Kept,
     /// Who decides about them.
@@ -113,7 +154,6 @@ impl Call {
     /// The target of its sites.
     pub fn target(&self) -> Target {
         match self.kept {
-            Kept::Receiver | Kept::CurrentThread if self.shape == Shape::Loose => Target::Element,
             Kept::Receiver | Kept::CurrentThread => Target::Object,
             Kept::Keyed | Kept::Indexed => Target::Element,
         }
@@ -130,7 +170,7 @@ pub struct Found {
     pub descriptor: Vec<u8>,
 }
 
-/// The name of the wrapper of a call, by its place in [`CALLS`].
+/// The name of the wrapper of a call, by its place in the table.
 pub fn wrapper_name(number: usize) -> String {
     format!("call{number}")
 }
@@ -149,7 +189,7 @@ fn index() -> &'static Index {
     static INDEX: OnceLock<Index> = OnceLock::new();
     INDEX.get_or_init(|| {
         let mut index = Index::new();
-        for (number, call) in CALLS.iter().enumerate() {
+        for (number, call) in table().calls.iter().enumerate() {
             let key = (call.name.as_bytes(), call.descriptor.as_bytes());
             index.entry(key).or_default().push(number);
         }
@@ -161,10 +201,10 @@ fn index() -> &'static Index {
 pub fn find(called: &Reference, is_static: bool) -> Option<Found> {
     let numbers = index().get(&(called.name, called.descriptor))?;
     let number = numbers.iter().copied().find(|&n| {
-        let call = &CALLS[n];
+        let call = &table().calls[n];
         call.is_static == is_static && names(call, called.owner)
     })?;
-    let call = &CALLS[number];
+    let call = &table().calls[number];
     Some(Found {
         call,
         wrapper: wrapper_name(number).into_bytes(),
@@ -180,40 +220,9 @@ fn names(call: &Call, owner: &[u8]) -> bool {
 }
 
 /// The name of something that orders threads in a way that is not modelled, if a call is that.
-pub fn unmodelled(owner: &[u8], _name: &[u8]) -> Option<&'static str> {
+pub fn unmodelled(owner: &[u8]) -> Option<&'static str> {
     if !is_platform(owner) {
         return None;
     }
-    UNMODELLED.iter().find(|(class, _)| class.as_bytes() == owner).map(|&(_, name)| name)
+    table().unmodelled.iter().map(String::as_str).find(|class| class.as_bytes() == owner)
 }
-
-const UNMODELLED: &[(&str, &str)] = &[
-    ("java/util/concurrent/Flow$Publisher", "java.util.concurrent.Flow"),
-    ("java/util/concurrent/SubmissionPublisher", "java.util.concurrent.SubmissionPublisher"),
-];
-
-const OBJECT: &str = "java/lang/Object";
-
-const fn object(name: &'static str, descriptor: &'static str, shape: Shape, kinds: &'static [Kind]) -> Call {
-    Call {
-        class: OBJECT,
-        is_interface: false,
-        also: &[],
-        is_static: false,
-        name,
-        descriptor,
-        shape,
-        kinds,
-        kept: Kept::Receiver,
-        model: if kinds.len() == 2 { Model::Waited } else { Model::Notified },
-    }
-}
-
-/// All modelled methods.
-pub const CALLS: &[Call] = &[
-    object("wait", "()V", Shape::Wait, &[Kind::PreWait, Kind::PostWait]),
-    object("wait", "(J)V", Shape::Wait, &[Kind::PreWait, Kind::PostWait]),
-    object("wait", "(JI)V", Shape::Wait, &[Kind::PreWait, Kind::PostWait]),
-    object("notify", "()V", Shape::Before, &[Kind::Notify]),
-    object("notifyAll", "()V", Shape::Before, &[Kind::Notify]),
-];

@@ -5,7 +5,7 @@ use super::hooks::Snippet;
 use super::site::{Name, Program, Site, Target};
 use crate::classfile::code::Code;
 use crate::classfile::insn::op;
-use crate::classfile::{ClassFile, Member, Outcome, Pool};
+use crate::classfile::{ClassFile, Member, Outcome, Pool, access};
 use paceline_trace::Kind;
 
 /// Where in a method.
@@ -28,6 +28,8 @@ pub enum Given {
     This,
     /// The first parameter.
     First,
+    /// The second parameter, behind one that takes one slot.
+    Second,
     /// The second parameter, which the hook's result replaces.
     ReplaceSecond,
 }
@@ -59,6 +61,8 @@ pub struct Change {
     pub fields: &'static [(&'static str, &'static str)],
     /// Calls that it gets; done by retransformation.
     pub hooks: &'static [Hook],
+    /// Whether its monitors are observed, as those of the application are.
+    pub monitors: bool,
 }
 
 /// The state of a thread, as seen by the hook class. (`Hook` describes what each is for.)
@@ -76,6 +80,8 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineNextId", "J"),
     ("$pacelineLastId", "J"),
     ("$pacelineLock", "J"),
+    ("$pacelineUsed", "J"),
+    ("$pacelineUsedRoom", "I"),
 ];
 
 const fn hook(
@@ -88,16 +94,33 @@ const fn hook(
     Hook { method, descriptor, place, given, call, kind: None }
 }
 
-const fn event(
+const fn post(
+    method: &'static str,
+    descriptor: &'static str,
+    given: Given,
+) -> Hook {
+    Hook { method, descriptor, place: Place::Entry, given, call: "tell", kind: Some(Kind::Post) }
+}
+
+const fn take(
     method: &'static str,
     descriptor: &'static str,
     place: Place,
     given: Given,
-    call: &'static str,
-    kind: Kind,
 ) -> Hook {
-    Hook { method, descriptor, place, given, call, kind: Some(kind) }
+    Hook { method, descriptor, place, given, call: "tell", kind: Some(Kind::Take) }
 }
+
+const fn hooked(class: &'static str, hooks: &'static [Hook]) -> Change {
+    Change { class, fields: &[], hooks, monitors: false }
+}
+
+const fn monitored(class: &'static str) -> Change {
+    Change { class, fields: &[], hooks: &[], monitors: true }
+}
+
+/// A stage of a CompletableFuture: it was pushed by one thread and runs in another.
+const STAGE: &[Hook] = &[take("tryFire", "(I)", Place::Entry, Given::This)];
 
 const CONTAINER: &str = "(Ljdk/internal/vm/ThreadContainer;)V";
 
@@ -106,6 +129,7 @@ pub const CHANGES: &[Change] = &[
     Change {
         class: "java/lang/Thread",
         fields: THREAD_FIELDS,
+        monitors: false,
         hooks: &[
             hook("start", "()V", Place::Entry, Given::This, "fork"),
             hook("start", CONTAINER, Place::Entry, Given::This, "fork"),
@@ -117,6 +141,7 @@ pub const CHANGES: &[Change] = &[
     Change {
         class: "java/lang/VirtualThread",
         fields: &[],
+        monitors: false,
         hooks: &[
             hook("start", CONTAINER, Place::Entry, Given::This, "fork"),
             hook("run", "(Ljava/lang/Runnable;)V", Place::Return, Given::This, "ended"),
@@ -125,6 +150,7 @@ pub const CHANGES: &[Change] = &[
     Change {
         class: "jdk/internal/reflect/Reflection",
         fields: &[],
+        monitors: false,
         hooks: &[hook(
             "filterFields",
             "(Ljava/lang/Class;[Ljava/lang/reflect/Field;)",
@@ -133,6 +159,117 @@ pub const CHANGES: &[Change] = &[
             "withoutAdded",
         )],
     },
+    // What is given to a pool happens before it is run; what was run, before its result is got.
+    hooked(
+        "java/util/concurrent/ThreadPoolExecutor",
+        &[
+            post("execute", "(Ljava/lang/Runnable;)V", Given::First),
+            take("runWorker", "(", Place::Call("run"), Given::This),
+            post("tryTerminate", "()V", Given::This),
+            take("awaitTermination", "(J", Place::Return, Given::This),
+        ],
+    ),
+    hooked(
+        "java/util/concurrent/ScheduledThreadPoolExecutor",
+        &[
+            post("delayedExecute", "(Ljava/util/concurrent/RunnableScheduledFuture;)V", Given::First),
+            post("reExecutePeriodic", "(Ljava/util/concurrent/RunnableScheduledFuture;)V", Given::First),
+        ],
+    ),
+    hooked(
+        "java/util/concurrent/ThreadPerTaskExecutor",
+        &[
+            post("taskComplete", "(Ljava/lang/Thread;)V", Given::This),
+            take("awaitTermination", "(", Place::Return, Given::This),
+            take("close", "()V", Place::Return, Given::This),
+        ],
+    ),
+    hooked(
+        "java/util/concurrent/FutureTask",
+        &[
+            post("set", "(Ljava/lang/Object;)V", Given::This),
+            post("setException", "(Ljava/lang/Throwable;)V", Given::This),
+            post("cancel", "(Z)Z", Given::This),
+            take("get", "(", Place::Return, Given::This),
+        ],
+    ),
+    hooked(
+        "java/util/concurrent/ForkJoinPool",
+        &[
+            post("externalSubmit", "(Ljava/util/concurrent/ForkJoinTask;)", Given::First),
+            post("poolSubmit", "(ZLjava/util/concurrent/ForkJoinTask;)", Given::Second),
+        ],
+    ),
+    hooked(
+        "java/util/concurrent/ForkJoinTask",
+        &[
+            post("fork", "()", Given::This),
+            take("doExec", "()", Place::Entry, Given::This),
+            post("setDone", "()", Given::This),
+            post("trySetThrown", "(", Given::This),
+            post("trySetException", "(", Given::This),
+            take("awaitDone", "(", Place::Return, Given::This),
+            take("join", "()", Place::Return, Given::This),
+            take("invoke", "()", Place::Return, Given::This),
+            take("get", "(", Place::Return, Given::This),
+        ],
+    ),
+    hooked(
+        "java/util/concurrent/CompletableFuture",
+        &[
+            post("completeNull", "()", Given::This),
+            post("completeValue", "(", Given::This),
+            post("completeThrowable", "(", Given::This),
+            post("completeRelay", "(", Given::This),
+            post("internalComplete", "(", Given::This),
+            post("obtrudeValue", "(", Given::This),
+            post("obtrudeException", "(", Given::This),
+            post("unipush", "(", Given::First),
+            post("bipush", "(Ljava/util/concurrent/CompletableFuture;", Given::Second),
+            post("push", "(", Given::First),
+            take("get", "(", Place::Return, Given::This),
+            take("join", "()", Place::Return, Given::This),
+            take("getNow", "(", Place::Return, Given::This),
+            take("uniApplyStage", "(", Place::Entry, Given::This),
+            take("uniAcceptStage", "(", Place::Entry, Given::This),
+            take("uniRunStage", "(", Place::Entry, Given::This),
+            take("uniWhenCompleteStage", "(", Place::Entry, Given::This),
+            take("uniHandleStage", "(", Place::Entry, Given::This),
+            take("uniExceptionallyStage", "(", Place::Entry, Given::This),
+            take("uniComposeStage", "(", Place::Entry, Given::This),
+            take("biApplyStage", "(", Place::Entry, Given::This),
+            take("biAcceptStage", "(", Place::Entry, Given::This),
+            take("biRunStage", "(", Place::Entry, Given::This),
+        ],
+    ),
+    hooked("java/util/concurrent/CompletableFuture$UniApply", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$UniAccept", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$UniRun", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$UniWhenComplete", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$UniHandle", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$UniExceptionally", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$UniRelay", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$UniCompose", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$BiApply", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$BiAccept", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$BiRun", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$BiRelay", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$OrApply", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$OrAccept", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$OrRun", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$AnyOf", STAGE),
+    hooked("java/util/Timer", &[post("sched", "(Ljava/util/TimerTask;JJ)V", Given::First)]),
+    hooked("java/util/TimerThread", &[take("mainLoop", "()V", Place::Call("run"), Given::This)]),
+    // Collections whose locks are part of what they promise.
+    monitored("java/util/Vector"),
+    monitored("java/util/Stack"),
+    monitored("java/util/Hashtable"),
+    monitored("java/util/Collections$SynchronizedCollection"),
+    monitored("java/util/Collections$SynchronizedList"),
+    monitored("java/util/Collections$SynchronizedSet"),
+    monitored("java/util/Collections$SynchronizedSortedSet"),
+    monitored("java/util/Collections$SynchronizedMap"),
+    monitored("java/util/Collections$SynchronizedSortedMap"),
 ];
 
 /// Puts the hooks for a method into its code; tells whether there were any.
@@ -147,12 +284,53 @@ pub fn insert<'a>(
     let wanted = |h: &&Hook| {
         h.method.as_bytes() == member.name && member.descriptor.starts_with(h.descriptor.as_bytes())
     };
-    let mut any = false;
+    let mut any = change.monitors && monitors(code, class, member, pool, program)?;
     for hook in change.hooks.iter().filter(wanted) {
+        // Static methods have no `this`.
+        if hook.given == Given::This && member.is(access::STATIC) && hook.place != Place::Entry {
+            continue;
+        }
         let inserted = snippet(hook, class, member, pool, program)?;
         any |= put(code, hook.place, &inserted, pool)?;
     }
     Ok(any)
+}
+
+/// Observes the monitors of a class of the platform; tells whether there were any.
+fn monitors<'a>(
+    code: &mut Code<'a>,
+    class: &ClassFile<'a>,
+    member: &Member<'a>,
+    pool: &mut Pool<'a>,
+    program: &mut dyn Program,
+) -> Outcome<bool> {
+    let acquired = program.site(site_of(Kind::Acquire, class, member))?;
+    let released = program.site(site_of(Kind::Release, class, member))?;
+    let before = b"(Ljava/lang/Object;)V";
+    let release = Snippet::new(pool).number(released)?.call(b"release", b"(I)V")?.code;
+    let locked = Snippet::new(pool).number(acquired)?.call(b"locked", b"(I)V")?.code;
+    let mut any = false;
+    for instruction in &mut code.instructions {
+        if instruction.opcode == op::MONITORENTER {
+            instruction.before = Snippet::new(pool).ops(&[op::DUP]).call(b"beforeLock", before)?.code;
+            instruction.behind.clone_from(&locked);
+            any = true;
+        } else if instruction.opcode == op::MONITOREXIT {
+            instruction.before.clone_from(&release);
+        }
+    }
+    if !member.is(access::SYNCHRONIZED) || member.is(access::STATIC) {
+        return Ok(any);
+    }
+    code.entry = Snippet::new(pool).ops(&[op::ALOAD_0]).call(b"beforeLock", before)?.code;
+    code.entry.extend_from_slice(&locked);
+    code.unwind.clone_from(&release);
+    for instruction in &mut code.instructions {
+        if matches!(instruction.opcode, op::IRETURN..=op::RETURN) {
+            instruction.before.extend_from_slice(&release);
+        }
+    }
+    Ok(true)
 }
 
 fn put(code: &mut Code, place: Place, inserted: &[u8], pool: &Pool) -> Outcome<bool> {
@@ -194,6 +372,7 @@ fn snippet(
         Given::This if at_call => (snippet.ops(&[op::DUP]), "Ljava/lang/Object;"),
         Given::This => (snippet.ops(&[op::ALOAD_0]), "Ljava/lang/Object;"),
         Given::First => (snippet.ops(&[op::ALOAD_0 + 1]), "Ljava/lang/Object;"),
+        Given::Second => (snippet.ops(&[op::ALOAD_0 + 2]), "Ljava/lang/Object;"),
         Given::ReplaceSecond => {
             let fields = "[Ljava/lang/reflect/Field;";
             let descriptor = format!("({fields}){fields}");

@@ -1,6 +1,5 @@
 //! The agent's life: loaded, started, initialised, ended; and the classes in between.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -17,7 +16,7 @@ use paceline_trace::record::wire::{Hello, note};
 
 use super::jvm::{Jni, Jvmti};
 use super::memory::{STRIPE_BITS, Stripes, Words};
-use super::natives::{self, Handles, STATICS, Statics};
+use super::natives::{self, Handles, STATICS, Statics, WORDS};
 use super::threads::Threads;
 use crate::classfile::{ClassFile, Failure, Outcome};
 use crate::hook::{self, Layout};
@@ -57,8 +56,6 @@ pub struct Agent {
     pub static_words: Words,
     /// Which static field has which.
     pub statics: Mutex<Statics>,
-    /// For the end of a class initialiser, the site that reads it.
-    pub initialiser_reads: Mutex<HashMap<u32, u32>>,
     /// All threads.
     pub threads: Threads,
     /// The environment.
@@ -102,9 +99,8 @@ impl Agent {
             stripes: Stripes::new().ok_or("memory")?,
             sites: words(OBJECT_SITE as usize + 1)?,
             owners: words(1 << OWNER_BITS)?,
-            static_words: words(2 * STATICS)?,
+            static_words: words(WORDS * STATICS)?,
             statics: Mutex::default(),
-            initialiser_reads: Mutex::default(),
             threads: Threads::default(),
             jvmti,
             own,
@@ -141,8 +137,9 @@ impl Agent {
     fn platform(&self, name: &[u8], bytes: &[u8]) -> Option<Vec<u8>> {
         let change = CHANGES.iter().find(|c| c.class.as_bytes() == name)?;
         let live = self.live.load(Ordering::Relaxed);
-        let change = Change { hooks: if live { change.hooks } else { &[] }, ..*change };
-        if change.fields.is_empty() && change.hooks.is_empty() {
+        let hooks = if live { change.hooks } else { &[] };
+        let change = Change { hooks, monitors: live && change.monitors, ..*change };
+        if change.fields.is_empty() && change.hooks.is_empty() && !change.monitors {
             return None;
         }
         let mut facts = lock(&self.sender.facts);

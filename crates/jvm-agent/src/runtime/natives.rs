@@ -35,6 +35,8 @@ pub struct Handles {
     block_room: jfieldID,
     locks: jfieldID,
     lock_room: jfieldID,
+    used: jfieldID,
+    used_room: jfieldID,
     next_id: jfieldID,
     last_id: jfieldID,
     get_name: jmethodID,
@@ -82,6 +84,8 @@ impl Handles {
             block_room: int(c"$pacelineBlockRoom")?,
             locks: long(c"$pacelineLocks")?,
             lock_room: int(c"$pacelineLockRoom")?,
+            used: long(c"$pacelineUsed")?,
+            used_room: int(c"$pacelineUsedRoom")?,
             next_id: long(c"$pacelineNextId")?,
             last_id: long(c"$pacelineLastId")?,
             get_name: jni.method(thread, c"getName", c"()Ljava/lang/String;")?,
@@ -191,6 +195,8 @@ fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, entry: usize
     if new.is_null() {
         std::process::abort();
     }
+    // SAFETY: the new part is inside of what was just allocated.
+    unsafe { std::ptr::write_bytes(new.cast::<u8>().add(old_room * entry), 0, (new_room - old_room) * entry) };
     jni.set_long(thread, table, new as u64);
     jni.set_int(thread, room, new_room as i32);
 }
@@ -283,10 +289,16 @@ pub struct Statics {
     /// Which class object has a class name for itself; others of that name are told apart.
     first: HashMap<Vec<u8>, u64>,
     used: usize,
+    /// For the end of a class initialiser, the site that reads it.
+    reads: HashMap<u32, u32>,
+    /// Class initialisers are numbered from 1, by their site.
+    numbers: HashMap<u32, u64>,
 }
 
-/// How many static fields there is room for: two words each.
+/// How many static fields there is room for.
 pub const STATICS: usize = 1 << 20;
+/// How many words each of them has; the last is not used.
+pub const WORDS: usize = 4;
 
 #[unsafe(export_name = "Java_java_lang_PacelineHook_resolve")]
 extern "system" fn resolve(env: *mut JNIEnv, _class: jclass, site: jint, address: jlong) -> jlong {
@@ -331,33 +343,35 @@ fn resolve_static(
         class = jni.super_class(class)?;
     }
     let class_id = jni.call_static_long(handles.hook, handles.id_of, class);
-    let word = static_word(agent, class_id, &declaring, name, flags, buffer.thread)?;
-    if let Some(initialiser) = lock(&agent.sender.facts).initialiser(&declaring) {
-        read_initialiser(agent, buffer, initialiser);
-    }
-    Some(word)
+    static_word(agent, class_id, &declaring, name, flags, buffer.thread)
 }
 
-/// The order that class initialisation makes.
-fn read_initialiser(agent: &Agent, buffer: &Buffer, initialiser: u32) {
-    let site = {
-        let mut reads = lock(&agent.initialiser_reads);
-        match reads.get(&initialiser) {
-            Some(&site) => site,
-            None => {
-                let mut facts = lock(&agent.sender.facts);
-                let Some(mut site) = facts.site(initialiser).cloned() else { return };
-                site.kind = Some(Kind::AtomicRead);
-                let Some(number) = facts.add_own(site) else { return };
-                reads.insert(initialiser, number);
-                number
-            }
+/// Tells that a thread uses a class for the first time: what its initialiser did comes before.
+#[unsafe(export_name = "Java_java_lang_PacelineHook_firstUse")]
+extern "system" fn first_use(env: *mut JNIEnv, _class: jclass, thread: jobject, initialiser: jlong, address: jlong) {
+    guarded(env, |agent, handles, jni| {
+        let index = initialiser as usize & INITIALISERS;
+        while index >= jni.get_int(thread, handles.used_room) as usize {
+            grow(jni, thread, handles.used, handles.used_room, size_of::<u32>());
         }
-    };
-    buffer.stamped(&agent.sender, agent.stripes, site, 0, initialiser.into());
+        let used = jni.get_long(thread, handles.used) as *mut u32;
+        // SAFETY: the table of this thread has room for the index.
+        unsafe { *used.add(index) = 1 };
+        // SAFETY: the hook class passes the buffer of the current thread.
+        let buffer = unsafe { buffer_at(address) };
+        let site = (initialiser as u64 >> 32) as u32;
+        let read = lock(&agent.statics).reads.get(&site).copied();
+        if let Some(read) = read {
+            buffer.stamped(&agent.sender, agent.stripes, read, 0, site.into());
+        }
+    });
 }
 
-/// The word of a static field, and behind it the object number for its records.
+/// Which bits of what stands behind a static field's word number the class initialiser.
+const INITIALISERS: usize = 0xffff_ffff;
+
+/// The word of a static field; behind it the object number for its records, and the initialiser of
+/// its class: its site (high half) and its number (low half), or 0.
 fn static_word(
     agent: &Agent,
     class_id: u64,
@@ -366,24 +380,42 @@ fn static_word(
     flags: u16,
     thread: u32,
 ) -> Option<u64> {
+    let initialiser = initialiser_of(agent, class);
     let mut statics = lock(&agent.statics);
     let statics = &mut *statics;
     let first = *statics.first.entry(class.to_vec()).or_insert(class_id);
     let used = &mut statics.used;
     let index = *statics.words.entry((class_id, name)).or_insert_with(|| {
         *used += 1;
-        let index = 2 * (*used - 1);
-        if index + 1 < 2 * STATICS {
+        let index = WORDS * (*used - 1);
+        if index + WORDS <= WORDS * STATICS {
             // A static field is everybody's, once there are several threads.
             let shared = flags & access::VOLATILE != 0 || agent.threads.many.load(Ordering::Relaxed);
             let word = if shared { u64::from(u32::MAX) } else { u64::from(thread) + 1 };
-            agent.static_words.at(index).store(word, Ordering::Relaxed);
             let object = if first == class_id { 0 } else { class_id };
-            agent.static_words.at(index + 1).store(object, Ordering::Relaxed);
+            for (i, value) in [word, object, initialiser].into_iter().enumerate() {
+                agent.static_words.at(index + i).store(value, Ordering::Relaxed);
+            }
         }
         index
     });
-    (index + 1 < 2 * STATICS).then(|| agent.static_words.base() + 8 * index as u64)
+    (index + WORDS <= WORDS * STATICS).then(|| agent.static_words.base() + 8 * index as u64)
+}
+
+/// The initialiser of a class, with the site that reads what it did.
+fn initialiser_of(agent: &Agent, class: &[u8]) -> u64 {
+    let mut facts = lock(&agent.sender.facts);
+    let Some(site) = facts.initialiser(class) else { return 0 };
+    let mut statics = lock(&agent.statics);
+    if !statics.reads.contains_key(&site) {
+        let Some(mut read) = facts.site(site).cloned() else { return 0 };
+        read.kind = Some(Kind::AtomicRead);
+        let Some(number) = facts.add_own(read) else { return 0 };
+        statics.reads.insert(site, number);
+    }
+    let count = statics.numbers.len() as u64 + 1;
+    let number = *statics.numbers.entry(site).or_insert(count);
+    u64::from(site) << 32 | number
 }
 
 /// The innermost class on the stack that is not the hook class.
@@ -429,7 +461,11 @@ extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, addr
         order(agent, buffer, number);
         buffer.drain(&agent.sender);
         jni.set_long(thread, handles.buffer, 0);
-        for (table, room) in [(handles.blocks, handles.block_room), (handles.locks, handles.lock_room)] {
+        for (table, room) in [
+            (handles.blocks, handles.block_room),
+            (handles.locks, handles.lock_room),
+            (handles.used, handles.used_room),
+        ] {
             let memory = jni.get_long(thread, table) as *mut c_void;
             jni.set_int(thread, room, 0);
             jni.set_long(thread, table, 0);
@@ -486,16 +522,23 @@ extern "system" fn lock_event(
             return;
         }
         if model == Model::Stamped as u8 {
+            let shared = matches!(kind, Some(Kind::AcquireShared | Kind::ReleaseShared));
             let taken = matches!(kind, Some(Kind::Acquire | Kind::AcquireShared));
-            match holds.stamped(id, taken) {
-                true => event(site),
-                false => agent.sender.stray(),
+            match taken {
+                true if holds.taken(id, shared) => event(site),
+                true => {}
+                false => match holds.given(id, shared) {
+                    Given::Stray => agent.sender.stray(),
+                    Given::Nothing => {}
+                    Given::Exclusive | Given::Shared | Given::Downgrade => event(site),
+                },
             }
             return;
         }
         let is = |class| jni.is_instance(object, class);
-        let shared = is(handles.read_lock);
-        if !shared && !is(handles.write_lock) && !is(handles.reentrant_lock) {
+        let unstamped = model == Model::Unstamped as u8;
+        let shared = if unstamped { !holds.awaits(id) } else { is(handles.read_lock) };
+        if !unstamped && !shared && !is(handles.write_lock) && !is(handles.reentrant_lock) {
             return;
         }
         if model == Model::Taken as u8 {
