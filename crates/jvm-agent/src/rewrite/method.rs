@@ -459,18 +459,21 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             self.summary.blocks += 1;
         }
         let is_block = is_block && (is_locked || matters(code, context)?);
+        let mut begin = None;
         if is_block {
             let target = Target::Text(context.method.clone());
             let site = self.site(Kind::Begin, target.clone(), line, context)?;
-            entry.extend(Snippet::new(pool).number(site)?.call(b"enter", b"(I)V")?.code);
+            begin = Some(site);
             let site = self.site(Kind::End, target, line, context)?;
             exit.extend(Snippet::new(pool).number(site)?.call(b"exit", b"(I)V")?.code);
         }
         if is_locked {
-            entry.extend(self.lock_of_method(line, context, pool)?);
+            entry.extend(self.lock_of_method(line, begin, context, pool)?);
             let site = self.site(Kind::Release, Target::Object, line, context)?;
             let release = Snippet::new(pool).number(site)?.call(b"release", b"(I)V")?.code;
             exit.splice(0..0, release);
+        } else if let Some(site) = begin {
+            entry.extend(Snippet::new(pool).number(site)?.call(b"enter", b"(I)V")?.code);
         }
         Ok(())
     }
@@ -479,27 +482,29 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     fn lock_of_method(
         &mut self,
         line: u16,
+        begin: Option<u32>,
         context: &Context,
         pool: &mut Pool<'a>,
     ) -> Outcome<Vec<u8>> {
         let site = self.site(Kind::Acquire, Target::Object, line, context)?;
         let snippet = Snippet::new(pool);
-        if !context.member.is(access::STATIC) {
-            let snippet = snippet.ops(&[op::ALOAD_0, op::ALOAD_0]);
-            if self.class.access & access::INTERFACE != 0 {
-                let snippet = snippet.ops(&[op::POP]).call(b"beforeLock", b"(Ljava/lang/Object;)V")?;
-                return Ok(snippet.number(site)?.call(b"locked", b"(I)V")?.code);
-            }
-            let snippet = snippet.word(self.class.name)?.number(site)?;
-            return Ok(snippet.call(b"entered", b"(Ljava/lang/Object;JI)V")?.code);
-        }
-        // Class constants came with Java 5; before, the agent finds the class by the call stack.
-        let snippet = if self.class.major >= 49 {
-            snippet.class(self.class.name)?
+        let (snippet, name, given) = if !context.member.is(access::STATIC) {
+            let snippet = snippet.ops(&[op::ALOAD_0, op::ALOAD_0]).word(self.class.name)?;
+            (snippet, "entered", "Ljava/lang/Object;J")
+        } else if self.class.major >= 49 {
+            (snippet.class(self.class.name)?, "enteredStatic", "Ljava/lang/Class;")
         } else {
-            snippet.ops(&[op::ACONST_NULL])
+            // Class constants came with Java 5; before, the agent finds the class by the call stack.
+            (snippet.ops(&[op::ACONST_NULL]), "enteredStatic", "Ljava/lang/Class;")
         };
-        Ok(snippet.number(site)?.call(b"enteredStatic", b"(Ljava/lang/Class;I)V")?.code)
+        let snippet = snippet.number(site)?;
+        match begin {
+            Some(begin) => snippet
+                .number(begin)?
+                .call(format!("{name}Block").as_bytes(), format!("({given}II)V").as_bytes()),
+            None => snippet.call(name.as_bytes(), format!("({given}I)V").as_bytes()),
+        }
+        .map(|snippet| snippet.code)
     }
 }
 

@@ -92,6 +92,8 @@ pub enum Model {
     Waited = 5,
     /// A notify.
     Notified = 6,
+    /// A barrier.
+    Barrier = 8,
     /// A stamped lock was taken or is given up; the kind is that of the site.
     Stamped = 4,
     /// A stamped lock is given up, in whichever mode it is held.
@@ -109,6 +111,7 @@ impl Model {
         Model::Waited,
         Model::Notified,
         Model::Unstamped,
+        Model::Barrier,
     ];
 
     /// The method of the hook class that tells the event.
@@ -119,6 +122,7 @@ impl Model {
             Model::Awaited => "tellCondition",
             Model::Waited => "waiting",
             Model::Notified => "notifying",
+            Model::Barrier => "tellBarrier",
         }
     }
 }

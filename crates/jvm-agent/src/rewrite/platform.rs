@@ -15,8 +15,10 @@ pub enum Place {
     Entry,
     /// Before each return.
     Return,
-    /// Before each call of a method without parameters, with that name.
+    /// Before each call of a method of that name; without parameters, if [`Given::Top`] is given.
     Call(&'static str),
+    /// Behind each such call.
+    AfterCall(&'static str),
 }
 
 /// What a hook is given.
@@ -24,8 +26,10 @@ pub enum Place {
 pub enum Given {
     /// Nothing.
     Nothing,
-    /// `this`; at a call, the receiver.
+    /// `this`, or the first parameter of a static method.
     This,
+    /// At a call, the object called, or behind it its result.
+    Top,
     /// The first parameter.
     First,
     /// The second parameter, behind one that takes one slot.
@@ -120,7 +124,13 @@ const fn monitored(class: &'static str) -> Change {
 }
 
 /// A stage of a CompletableFuture: it was pushed by one thread and runs in another.
-const STAGE: &[Hook] = &[take("tryFire", "(I)", Place::Entry, Given::This)];
+const STAGE: &[Hook] = &[
+    Hook { call: "fire", ..take("tryFire", "(I)", Place::Entry, Given::This) },
+    take("tryFire", "(I)", OTHER_STAGE, Given::Top),
+];
+
+/// Where a stage gets at another future.
+const OTHER_STAGE: Place = Place::AfterCall("toCompletableFuture");
 
 const CONTAINER: &str = "(Ljdk/internal/vm/ThreadContainer;)V";
 
@@ -164,7 +174,7 @@ pub const CHANGES: &[Change] = &[
         "java/util/concurrent/ThreadPoolExecutor",
         &[
             post("execute", "(Ljava/lang/Runnable;)V", Given::First),
-            take("runWorker", "(", Place::Call("run"), Given::This),
+            take("runWorker", "(", Place::Call("run"), Given::Top),
             post("tryTerminate", "()V", Given::This),
             take("awaitTermination", "(J", Place::Return, Given::This),
         ],
@@ -190,7 +200,24 @@ pub const CHANGES: &[Change] = &[
             post("set", "(Ljava/lang/Object;)V", Given::This),
             post("setException", "(Ljava/lang/Throwable;)V", Given::This),
             post("cancel", "(Z)Z", Given::This),
-            take("get", "(", Place::Return, Given::This),
+            take("get", "(", Place::Entry, Given::This),
+            take("awaitDone", "(", Place::Return, Given::This),
+            take("isDone", "()", Place::Return, Given::This),
+        ],
+    ),
+    hooked(
+        "java/util/concurrent/CyclicBarrier",
+        &[
+            take("dowait", "(", Place::Call("run"), Given::This),
+            Hook { place: Place::AfterCall("run"), ..post("dowait", "(", Given::This) },
+        ],
+    ),
+    hooked(
+        "java/util/concurrent/CountedCompleter",
+        &[
+            Hook { call: "tellRoot", ..post("tryComplete", "()V", Given::This) },
+            Hook { call: "tellRoot", ..post("propagateCompletion", "()V", Given::This) },
+            Hook { call: "tellRoot", ..post("nextComplete", "()", Given::This) },
         ],
     ),
     hooked(
@@ -205,13 +232,22 @@ pub const CHANGES: &[Change] = &[
         &[
             post("fork", "()", Given::This),
             take("doExec", "()", Place::Entry, Given::This),
+            take("setDone", "()", Place::Entry, Given::This),
             post("setDone", "()", Given::This),
             post("trySetThrown", "(", Given::This),
             post("trySetException", "(", Given::This),
             take("awaitDone", "(", Place::Return, Given::This),
+            take("join", "()", Place::Entry, Given::This),
             take("join", "()", Place::Return, Given::This),
             take("invoke", "()", Place::Return, Given::This),
+            take("joinForPoolInvoke", "(", Place::Return, Given::This),
+            take("get", "(", Place::Entry, Given::This),
             take("get", "(", Place::Return, Given::This),
+            take("quietlyJoin", "()", Place::Return, Given::This),
+            take("quietlyInvoke", "()", Place::Return, Given::This),
+            take("reportException", "(", Place::Entry, Given::This),
+            take("reportExecutionException", "(", Place::Entry, Given::This),
+            take("isDone", "()", Place::Return, Given::This),
         ],
     ),
     hooked(
@@ -227,9 +263,14 @@ pub const CHANGES: &[Change] = &[
             post("unipush", "(", Given::First),
             post("bipush", "(Ljava/util/concurrent/CompletableFuture;", Given::Second),
             post("push", "(", Given::First),
-            take("get", "(", Place::Return, Given::This),
-            take("join", "()", Place::Return, Given::This),
-            take("getNow", "(", Place::Return, Given::This),
+            take("get", "(", Place::Entry, Given::This),
+            take("join", "()", Place::Entry, Given::This),
+            take("waitingGet", "(", Place::Return, Given::This),
+            take("timedGet", "(", Place::Return, Given::This),
+            take("getNow", "(", Place::Entry, Given::This),
+            take("isDone", "()", Place::Return, Given::This),
+            Hook { call: "tellAll", ..take("allOf", "(", Place::Entry, Given::This) },
+            Hook { call: "tellAll", ..take("anyOf", "(", Place::Entry, Given::This) },
             take("uniApplyStage", "(", Place::Entry, Given::This),
             take("uniAcceptStage", "(", Place::Entry, Given::This),
             take("uniRunStage", "(", Place::Entry, Given::This),
@@ -240,6 +281,30 @@ pub const CHANGES: &[Change] = &[
             take("biApplyStage", "(", Place::Entry, Given::This),
             take("biAcceptStage", "(", Place::Entry, Given::This),
             take("biRunStage", "(", Place::Entry, Given::This),
+            take("uniApplyNow", "(", Place::Entry, Given::This),
+            take("uniAcceptNow", "(", Place::Entry, Given::This),
+            take("uniRunNow", "(", Place::Entry, Given::This),
+            take("uniWhenCompleteStage", "(", Place::Call("uniWhenComplete"), Given::This),
+            take("uniHandleStage", "(", Place::Call("uniHandle"), Given::This),
+            take("uniExceptionallyStage", "(", Place::Call("uniExceptionally"), Given::This),
+            take("uniComposeStage", "(", Place::Call("apply"), Given::This),
+            take("uniWhenCompleteStage", "(", Place::Call("execute"), Given::This),
+            take("uniHandleStage", "(", Place::Call("execute"), Given::This),
+            take("uniExceptionallyStage", "(", Place::Call("execute"), Given::This),
+            take("uniComposeStage", "(", Place::Call("execute"), Given::This),
+            take("biApplyStage", "(", Place::Call("biApply"), Given::This),
+            take("biAcceptStage", "(", Place::Call("biAccept"), Given::This),
+            take("biRunStage", "(", Place::Call("biRun"), Given::This),
+            take("uniComposeStage", "(", OTHER_STAGE, Given::Top),
+            take("biApplyStage", "(", OTHER_STAGE, Given::Top),
+            take("biAcceptStage", "(", OTHER_STAGE, Given::Top),
+            take("biRunStage", "(", OTHER_STAGE, Given::Top),
+            take("orApplyStage", "(", Place::Entry, Given::This),
+            take("orAcceptStage", "(", Place::Entry, Given::This),
+            take("orRunStage", "(", Place::Entry, Given::This),
+            take("orApplyStage", "(", OTHER_STAGE, Given::Top),
+            take("orAcceptStage", "(", OTHER_STAGE, Given::Top),
+            take("orRunStage", "(", OTHER_STAGE, Given::Top),
         ],
     ),
     hooked("java/util/concurrent/CompletableFuture$UniApply", STAGE),
@@ -259,7 +324,7 @@ pub const CHANGES: &[Change] = &[
     hooked("java/util/concurrent/CompletableFuture$OrRun", STAGE),
     hooked("java/util/concurrent/CompletableFuture$AnyOf", STAGE),
     hooked("java/util/Timer", &[post("sched", "(Ljava/util/TimerTask;JJ)V", Given::First)]),
-    hooked("java/util/TimerThread", &[take("mainLoop", "()V", Place::Call("run"), Given::This)]),
+    hooked("java/util/TimerThread", &[take("mainLoop", "()V", Place::Call("run"), Given::Top)]),
     // Collections whose locks are part of what they promise.
     monitored("java/util/Vector"),
     monitored("java/util/Stack"),
@@ -291,7 +356,7 @@ pub fn insert<'a>(
             continue;
         }
         let inserted = snippet(hook, class, member, pool, program)?;
-        any |= put(code, hook.place, &inserted, pool)?;
+        any |= put(code, hook, &inserted, pool)?;
     }
     Ok(any)
 }
@@ -333,7 +398,8 @@ fn monitors<'a>(
     Ok(true)
 }
 
-fn put(code: &mut Code, place: Place, inserted: &[u8], pool: &Pool) -> Outcome<bool> {
+fn put(code: &mut Code, hook: &Hook, inserted: &[u8], pool: &Pool) -> Outcome<bool> {
+    let place = hook.place;
     if place == Place::Entry {
         code.entry.extend_from_slice(inserted);
         return Ok(true);
@@ -344,18 +410,24 @@ fn put(code: &mut Code, place: Place, inserted: &[u8], pool: &Pool) -> Outcome<b
         let here = match place {
             Place::Entry => false,
             Place::Return => matches!(opcode, op::IRETURN..=op::RETURN),
-            Place::Call(name) => {
+            Place::Call(name) | Place::AfterCall(name) => {
                 matches!(opcode, op::INVOKEVIRTUAL | op::INVOKEINTERFACE)
                     && pool.reference(code.operand(at)?)?.name == name.as_bytes()
-                    && pool.reference(code.operand(at)?)?.descriptor.starts_with(b"()")
+                    && (hook.given != Given::Top || without_parameters(pool, code.operand(at)?)?)
             }
         };
-        if here {
+        if here && matches!(place, Place::AfterCall(_)) {
+            code.instructions[i].behind.extend_from_slice(inserted);
+        } else if here {
             code.instructions[i].before.extend_from_slice(inserted);
-            any = true;
         }
+        any |= here;
     }
     Ok(any)
+}
+
+fn without_parameters(pool: &Pool, method: u16) -> Outcome<bool> {
+    Ok(pool.reference(method)?.descriptor.starts_with(b"()"))
 }
 
 fn snippet(
@@ -365,11 +437,10 @@ fn snippet(
     pool: &mut Pool,
     program: &mut dyn Program,
 ) -> Outcome<Vec<u8>> {
-    let at_call = matches!(hook.place, Place::Call(_));
     let snippet = Snippet::new(pool);
     let (snippet, object) = match hook.given {
         Given::Nothing => (snippet, ""),
-        Given::This if at_call => (snippet.ops(&[op::DUP]), "Ljava/lang/Object;"),
+        Given::Top => (snippet.ops(&[op::DUP]), "Ljava/lang/Object;"),
         Given::This => (snippet.ops(&[op::ALOAD_0]), "Ljava/lang/Object;"),
         Given::First => (snippet.ops(&[op::ALOAD_0 + 1]), "Ljava/lang/Object;"),
         Given::Second => (snippet.ops(&[op::ALOAD_0 + 2]), "Ljava/lang/Object;"),
