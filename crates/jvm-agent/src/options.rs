@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use paceline_trace::Blocks;
 use paceline_trace::select::{Selection, glob};
 
+use crate::rewrite::Detail;
 use crate::rewrite::names::simple;
 use crate::rewrite::site::MethodFacts;
 
@@ -31,6 +32,8 @@ pub struct Options {
     yield_annotations: Vec<Vec<u8>>,
     instrument: Vec<Vec<u8>>,
     ignore: Vec<Vec<u8>>,
+    /// How much of each method is observed, at most.
+    pub detail: Detail,
     /// A folder for the classes as they were rewritten, to look into.
     pub dump: Option<PathBuf>,
     selection: Selection,
@@ -94,6 +97,14 @@ impl Options {
             "yield-annotation" => self.yield_annotations.push(pattern()),
             "instrument" => self.instrument.push(pattern()),
             "ignore" => self.ignore.push(pattern()),
+            "detail" => {
+                self.detail = match value {
+                    "all" => Detail::All,
+                    "fields" => Detail::Fields,
+                    "locks" => Detail::Locks,
+                    _ => return Err(format!("`detail` is `all`, `fields` or `locks`, not `{value}`")),
+                };
+            }
             "dump" => self.dump = Some(value.into()),
             _ => return Err(format!("unknown option `{key}`")),
         }

@@ -7,6 +7,7 @@ use paceline_trace::record::wire::MAX_SITE;
 
 use crate::classfile::{ClassFile, Failure, Outcome, access};
 use crate::options::Options;
+use crate::rewrite::Detail;
 use crate::rewrite::names::dotted;
 use crate::rewrite::site::{MethodFacts, Name, Program, Site, Target};
 
@@ -134,6 +135,10 @@ impl Program for View<'_> {
 
     fn field_access(&self, owner: &[u8], name: &[u8]) -> Option<u16> {
         self.facts.declaring(owner, name).map(|(_, access)| access)
+    }
+
+    fn detail(&self) -> Detail {
+        self.options.detail
     }
 
     fn is_block(&self, method: &MethodFacts) -> bool {

@@ -137,7 +137,7 @@ impl Sender {
     }
 
     /// Sends records of a thread. `scratch` is room to work in.
-    pub fn send(&self, thread: u32, records: &[u64], scratch: &mut Vec<u64>) {
+    pub fn send(&self, thread: u32, records: &[u64], scratch: &mut Vec<u8>) {
         if records.is_empty() || self.closed.load(Ordering::Relaxed) {
             return;
         }
@@ -155,12 +155,12 @@ impl Sender {
         if scratch.is_empty() {
             return;
         }
-        if output.chunk(thread, scratch).is_err() {
+        if output.chunk_bytes(thread, scratch).is_err() {
             self.closed.store(true, Ordering::Relaxed);
         }
     }
 
-    fn translate(&self, records: &[u64], out: &mut Vec<u64>, objects: &mut Vec<(u64, u64)>) {
+    fn translate(&self, records: &[u64], out: &mut Vec<u8>, objects: &mut Vec<(u64, u64)>) {
         let mut words = records.iter().copied();
         while let Some(first) = words.next() {
             let (site, object) = wire::unpack(first);
@@ -172,9 +172,11 @@ impl Sender {
                 0 => self.declare(site),
                 form => form,
             };
-            out.push(wire::pack(form & wire::MAX_SITE, object));
+            out.extend_from_slice(&wire::pack(form & wire::MAX_SITE, object).to_le_bytes());
             let more = usize::from(form & STAMPED != 0) + usize::from(form & INDEXED != 0);
-            out.extend(words.by_ref().take(more));
+            for word in words.by_ref().take(more) {
+                out.extend_from_slice(&word.to_le_bytes());
+            }
         }
     }
 

@@ -2,13 +2,13 @@
 //! agent needs no Java compiler.
 //!
 //! One instruction a line; `;` starts a comment. `method ACCESS NAME DESCRIPTOR` to `end` is a method
-//! (`native` in place of code when it has none; `reserved` ones run on even if the stack overflows), `field ACCESS NAME DESCRIPTOR` a field, `name:` a
+//! (`native` in place of code when it has none; `reserved` ones run on even if the stack overflows, `inline` and `apart` speak to the compilers), `field ACCESS NAME DESCRIPTOR` a field, `name:` a
 //! label, `catch FROM TO HANDLER` a protected range. Stack and locals are generous. Some words
 //! stand for the few instructions that nearly every method needs: see [`shorthand`].
 
 use std::collections::HashMap;
 
-use super::emit::{Body, Emitter, RESERVED};
+use super::emit::{APART, Body, Emitter, INLINE, RESERVED};
 use crate::classfile::insn::op;
 use crate::classfile::{Failure, Outcome};
 
@@ -23,7 +23,7 @@ pub fn assemble(text: &str, constants: &[(&str, u64)], out: &mut Emitter) -> Out
 }
 
 struct Method {
-    access: u16,
+    access: u32,
     name: String,
     descriptor: String,
     body: Body,
@@ -49,7 +49,7 @@ impl Assembler<'_, '_> {
             [comment, ..] if comment.starts_with(';') => Ok(()),
             ["method", access, name, descriptor] => self.start(access, name, descriptor),
             ["field", access, name, descriptor] => {
-                self.out.field(flags(access)?, name, descriptor)
+                self.out.field(flags(access)? as u16, name, descriptor)
             }
             ["end"] => self.end(),
             ["native"] => self.with(|m, _| {
@@ -161,9 +161,9 @@ impl Method {
     }
 }
 
-const NATIVE: u16 = 0x0100;
+const NATIVE: u32 = 0x0100;
 
-fn flags(words: &str) -> Outcome<u16> {
+fn flags(words: &str) -> Outcome<u32> {
     words.split(',').try_fold(0, |sum, word| {
         let flag = match word {
             "public" => 0x0001,
@@ -173,6 +173,8 @@ fn flags(words: &str) -> Outcome<u16> {
             "volatile" => 0x0040,
             "package" => 0,
             "reserved" => RESERVED,
+            "apart" => APART,
+            "inline" => INLINE,
             _ => return Err(WRONG),
         };
         Ok(sum | flag)

@@ -11,7 +11,11 @@ const LOCALS: u16 = 12;
 const VERSION: u32 = 49;
 /// Not a flag of class files: the method may use the stack that is reserved for what must not be
 /// cut in the middle by an overflow.
-pub const RESERVED: u16 = 0x8000;
+pub const RESERVED: u32 = 1 << 16;
+/// Not a flag of class files: the method is never inlined.
+pub const APART: u32 = 1 << 17;
+/// Not a flag of class files: the method is always inlined.
+pub const INLINE: u32 = 1 << 18;
 
 /// A class under construction.
 pub struct Emitter {
@@ -41,13 +45,19 @@ impl Emitter {
     }
 
     /// The annotations of a method, as the body of an attribute; none if it has none.
-    fn annotations(&mut self, access: u16) -> Outcome<Option<Vec<u8>>> {
+    fn annotations(&mut self, access: u32) -> Outcome<Option<Vec<u8>>> {
         let mut names: Vec<&[u8]> = Vec::new();
         if self.hidden {
             names.push(b"Ljdk/internal/vm/annotation/Hidden;");
         }
         if access & RESERVED != 0 {
             names.push(b"Ljdk/internal/vm/annotation/ReservedStackAccess;");
+        }
+        if access & APART != 0 {
+            names.push(b"Ljdk/internal/vm/annotation/DontInline;");
+        }
+        if access & INLINE != 0 {
+            names.push(b"Ljdk/internal/vm/annotation/ForceInline;");
         }
         let mut body = Vec::new();
         put2(&mut body, names.len() as u16);
@@ -70,7 +80,7 @@ impl Emitter {
     /// Adds a method; without a body it is native.
     pub fn method(
         &mut self,
-        access: u16,
+        access: u32,
         name: &str,
         descriptor: &str,
         body: Option<Body>,
@@ -81,7 +91,7 @@ impl Emitter {
         let code_name = self.pool.add_text(b"Code")?;
         let annotations_name = self.pool.add_text(b"RuntimeVisibleAnnotations")?;
         let mark = if body.is_some() { self.annotations(access)? } else { None };
-        let access = access & !RESERVED;
+        let access = access as u16;
         let out = &mut self.methods.1;
         self.methods.0 += 1;
         let attributes = u16::from(body.is_some()) + u16::from(mark.is_some());

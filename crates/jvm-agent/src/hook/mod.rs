@@ -52,6 +52,10 @@ pub struct Layout {
     pub owners: u64,
     /// How many owners there is room for, less 1: a power of two less 1.
     pub owner_mask: u32,
+    /// A word that nobody waits for.
+    pub nobodys: u64,
+    /// The site of records that only order.
+    pub order_site: u32,
     /// The site of records that tell the class of an object.
     pub object_site: u32,
 }
@@ -69,6 +73,8 @@ pub fn classes(layout: &Layout) -> Outcome<[Defined; 3]> {
         ("SITES", layout.sites),
         ("OWNERS", layout.owners),
         ("OWNER_MASK", layout.owner_mask.into()),
+        ("NOBODYS", layout.nobodys),
+        ("ORDER", layout.order_site.into()),
         ("OBJECT", layout.object_site.into()),
     ];
     Ok([

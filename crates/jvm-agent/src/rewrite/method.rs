@@ -41,6 +41,19 @@ struct Context<'m> {
     construction: Option<Construction>,
     /// Accesses and lock operations so far.
     observed: usize,
+    /// Calls so far that may lead to events.
+    calls: usize,
+    /// The last such call is one of a block.
+    calls_block: bool,
+}
+
+/// What is run at the end of a method.
+#[derive(Default)]
+struct Exits {
+    /// Before a return.
+    returned: Vec<u8>,
+    /// When an exception leaves it.
+    thrown: Vec<u8>,
 }
 
 impl<'r, 'a> Rewriter<'r, 'a> {
@@ -86,7 +99,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             Extent::Bare if member.name == b"<init>" => &[Detail::Locks],
             Extent::Bare => return Ok(None),
         };
-        for &detail in details {
+        let most = self.program.detail();
+        for &detail in details.iter().filter(|&&detail| detail <= most) {
             match attempt(pool, |pool| self.attempt(member, attributes, body, pool, detail)) {
                 Ok(new) => {
                     self.count(member, detail);
@@ -106,6 +120,9 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             return;
         }
         self.summary.methods += 1;
+        if detail == self.program.detail() {
+            return;
+        }
         let missing = match detail {
             Detail::All => return,
             Detail::Fields => "without array elements: too large",
@@ -132,6 +149,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             this_is_stable: !member.is(access::STATIC) && !code.overwrites_local_0(),
             construction: is_constructor.then(|| Construction::new(&code, member.descriptor)),
             observed: 0,
+            calls: 0,
+            calls_block: false,
         };
         for i in 0..code.instructions.len() {
             self.instruction(&mut code, i, &mut context, pool)?;
@@ -359,7 +378,10 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     ) -> Outcome<()> {
         let (at, opcode) = (code.instructions[i].at, code.instructions[i].opcode);
         let called = pool.reference(code.operand(at)?)?;
-        context.observed += 2;
+        if !is_quiet(&called) {
+            context.calls += 1;
+            context.calls_block = self.is_block_called(&called);
+        }
         let is_clone = called.name == b"clone" && called.descriptor == b"()Ljava/lang/Object;";
         if is_clone && opcode != op::INVOKESTATIC && called.owner.first() != Some(&b'[') {
             let descriptor = b"(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;";
@@ -374,6 +396,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             self.summary.unmodelled.push(name);
         }
         let Some(found) = model::find(&called, opcode == op::INVOKESTATIC) else { return Ok(()) };
+        context.calls_block = false;
         let line = code.line(at);
         let mut first = 0;
         for &kind in &found.call.kinds {
@@ -384,6 +407,14 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
         code.instructions[i].instead = Some(snippet.code);
         Ok(())
+    }
+
+    /// Whether a call is one of a method that is a block itself, as far as names tell.
+    fn is_block_called(&self, called: &Reference) -> bool {
+        let label = [&dotted(called.owner)[..], b".", called.name].concat();
+        let facts = MethodFacts { label: &label, synthetic: false, annotations: &[] };
+        let named = !called.name.starts_with(b"<") && !called.name.contains(&b'$');
+        named && !is_platform(called.owner) && self.program.is_block(&facts)
     }
 
     fn model_site(
@@ -412,21 +443,21 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         pool: &mut Pool<'a>,
     ) -> Outcome<()> {
         let mut entry = Vec::new();
-        let mut exit = Vec::new();
+        let mut exits = Exits::default();
         if !matches!(context.member.name, b"<init>" | b"<clinit>") {
-            self.method_boundaries(code, attributes, context, pool, &mut entry, &mut exit)?;
+            self.method_boundaries(code, attributes, context, pool, &mut entry, &mut exits)?;
         }
         code.entry = entry;
-        code.unwind = exit.clone();
+        code.unwind = exits.thrown;
         if context.member.name == b"<clinit>" {
             let line = code.line(0);
             let target = Target::Text([&self.readable_class[..], b".<clinit>"].concat().into());
             let site = self.site(Kind::AtomicWrite, target, line, context)?;
-            exit = Snippet::new(pool).number(site)?.call(b"initialised", b"(I)V")?.code;
+            exits.returned = Snippet::new(pool).number(site)?.call(b"initialised", b"(I)V")?.code;
         }
         for instruction in &mut code.instructions {
             if matches!(instruction.opcode, op::IRETURN..=op::RETURN) {
-                instruction.before.extend_from_slice(&exit);
+                instruction.before.extend_from_slice(&exits.returned);
             }
         }
         Ok(())
@@ -439,7 +470,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         context: &Context,
         pool: &mut Pool<'a>,
         entry: &mut Vec<u8>,
-        exit: &mut Vec<u8>,
+        exits: &mut Exits,
     ) -> Outcome<()> {
         let line = code.line(0);
         let mut found = annotations::names(attributes, pool)?;
@@ -465,13 +496,15 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             let site = self.site(Kind::Begin, target.clone(), line, context)?;
             begin = Some(site);
             let site = self.site(Kind::End, target, line, context)?;
-            exit.extend(Snippet::new(pool).number(site)?.call(b"exit", b"(I)V")?.code);
+            exits.returned.extend(Snippet::new(pool).number(site)?.call(b"exit", b"(I)V")?.code);
+            exits.thrown.extend(Snippet::new(pool).number(site)?.call(b"exitThrown", b"(I)V")?.code);
         }
         if is_locked {
             entry.extend(self.lock_of_method(line, begin, context, pool)?);
             let site = self.site(Kind::Release, Target::Object, line, context)?;
             let release = Snippet::new(pool).number(site)?.call(b"release", b"(I)V")?.code;
-            exit.splice(0..0, release);
+            exits.returned.splice(0..0, release.clone());
+            exits.thrown.splice(0..0, release);
         } else if let Some(site) = begin {
             entry.extend(Snippet::new(pool).number(site)?.call(b"enter", b"(I)V")?.code);
         }
@@ -521,22 +554,47 @@ fn done(pool: &mut Pool) -> Outcome<Vec<u8>> {
     Ok(Snippet::new(pool).call(b"done", b"()V")?.code)
 }
 
-/// Whether a block around the method can make a difference: a method that does one thing at
-/// most, and calls nobody, is as atomic without.
+/// Whether a block around the method can make a difference. A method that does one thing at most
+/// is as atomic without; one that only calls another block is as atomic as that one.
 fn matters(code: &Code, context: &Context) -> Outcome<bool> {
-    if context.observed > 1 {
-        return Ok(true);
+    match (context.observed, context.calls) {
+        (0, 0) => Ok(false),
+        (1, 0) => loops(code),
+        (0, 1) if context.calls_block => loops(code),
+        _ => Ok(true),
     }
-    if context.observed == 0 {
-        return Ok(calls(code));
-    }
-    Ok(calls(code) || loops(code)?)
 }
 
-fn calls(code: &Code) -> bool {
-    code.instructions
-        .iter()
-        .any(|i| matches!(i.opcode, op::INVOKEVIRTUAL..=op::INVOKEDYNAMIC))
+/// Whether a call leads to no event: methods of the platform that neither call back nor order
+/// threads.
+fn is_quiet(called: &Reference) -> bool {
+    const QUIET: &[&[u8]] = &[
+        b"java/lang/String",
+        b"java/lang/StringBuilder",
+        b"java/lang/Math",
+        b"java/lang/Character",
+        b"java/lang/Integer",
+        b"java/lang/Long",
+        b"java/lang/Boolean",
+        b"java/lang/Double",
+        b"java/lang/Byte",
+        b"java/lang/Short",
+        b"java/lang/Float",
+        b"java/lang/Enum",
+    ];
+    let takes_object = called.descriptor.windows(17).any(|w| w == b"Ljava/lang/Object");
+    let constructs = called.name == b"<init>" && is_platform(called.owner);
+    let copies = called.owner == b"java/lang/System" && called.name == b"arraycopy";
+    let class_of = called.owner == b"java/lang/Object" && called.name == b"getClass";
+    QUIET.contains(&called.owner) && (!takes_object || called.name == b"equals")
+        || constructs && !takes_object && is_quiet_class(called.owner)
+        || copies
+        || class_of
+}
+
+/// Classes whose constructors do nothing with what they are given but keep it.
+fn is_quiet_class(class: &[u8]) -> bool {
+    class == b"java/lang/Object" || class.ends_with(b"Exception") || class.ends_with(b"Error")
 }
 
 fn loops(code: &Code) -> Outcome<bool> {

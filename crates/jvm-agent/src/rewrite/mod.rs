@@ -31,13 +31,14 @@ pub enum Extent {
 }
 
 /// How much of a method is observed. The order is that of giving up.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Default, Debug)]
 pub enum Detail {
     /// Blocks, locks and threads only.
     Locks,
     /// Without array elements.
     Fields,
     /// Everything.
+    #[default]
     All,
 }
 

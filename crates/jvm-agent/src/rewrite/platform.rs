@@ -74,6 +74,7 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineToken", "I"),
     ("$pacelineBuffer", "J"),
     ("$pacelineHeld", "J"),
+    ("$pacelineStamp", "J"),
     ("$pacelineDepth", "I"),
     ("$pacelineBegun", "I"),
     ("$pacelineBlocks", "J"),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Detail;
 use paceline_trace::Kind;
 
 /// A name that many sites share.
@@ -51,6 +52,9 @@ pub trait Program {
     /// The access flags of a field, if its class has been seen: found in the named class or
     /// one that it extends.
     fn field_access(&self, owner: &[u8], name: &[u8]) -> Option<u16>;
+
+    /// How much of a method is observed, at most.
+    fn detail(&self) -> Detail;
 
     /// Whether a method is a block.
     fn is_block(&self, method: &MethodFacts) -> bool;

@@ -117,6 +117,8 @@ impl Agent {
             sites: self.sites.base(),
             owners: self.owners.base(),
             owner_mask: (1 << OWNER_BITS) - 1,
+            nobodys: self.stripes.nobodys(),
+            order_site: self.own.order,
             object_site: OBJECT_SITE,
         }
     }

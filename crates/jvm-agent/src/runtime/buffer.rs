@@ -34,7 +34,7 @@ struct Sending {
     /// Words that have been sent.
     sent: usize,
     copy: Vec<u64>,
-    scratch: Vec<u64>,
+    scratch: Vec<u8>,
 }
 
 impl Buffer {

@@ -2,6 +2,7 @@
 //! arrays. It lives as long as the process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// A row of words at a fixed address, all zero at first. Pages that nobody touches cost nothing.
 #[derive(Clone, Copy)]
@@ -44,9 +45,14 @@ const GOLD: u64 = 0x9E37_79B9_7F4A_7C15;
 pub struct Stripes(pub Words);
 
 impl Stripes {
-    /// Free stripes with version 0.
+    /// Free stripes with version 0, and one word more.
     pub fn new() -> Option<Stripes> {
-        Words::new(1 << STRIPE_BITS).map(Stripes)
+        Words::new((1 << STRIPE_BITS) + 1).map(Stripes)
+    }
+
+    /// The address of the word that is no stripe.
+    pub fn nobodys(self) -> u64 {
+        self.0.base() + (8 << STRIPE_BITS)
     }
 
     /// The stripe of a key; the hook class computes the same.
@@ -58,21 +64,47 @@ impl Stripes {
     pub fn stamped<T>(self, key: u64, work: impl FnOnce(u64) -> T) -> T {
         let stripe = Self::of(key);
         let word = self.0.at(stripe);
-        let value = seize(word);
-        let done = work(paceline_trace::record::wire::stamp(stripe as u32, value >> 1));
-        word.store(value + 2, Ordering::Release);
-        done
+        let stamp = |value: u64| paceline_trace::record::wire::stamp(stripe as u32, value >> 1);
+        match seize(word) {
+            Seized::Held(value) => {
+                let done = work(stamp(value));
+                word.store(value + 2, Ordering::Release);
+                done
+            }
+            Seized::Guest(value) => work(stamp(value)),
+        }
     }
 }
 
-/// Takes a stripe, waiting as long as somebody else has it.
-pub fn seize(word: &AtomicU64) -> u64 {
+/// How a stripe was got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seized {
+    /// It is held; this was its value.
+    Held(u64),
+    /// Somebody else holds it and does not let it go; the version of this value is the caller's.
+    Guest(u64),
+}
+
+/// How long to wait for a stripe before asking for a stamp as a guest. Who holds one runs a few
+/// instructions, unless it waits inside a call of the platform for somebody who waits for the stripe.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Takes a stripe, or at least a stamp of it.
+pub fn seize(word: &AtomicU64) -> Seized {
     let mut rounds = 0u32;
+    let mut since = None;
     loop {
         let value = word.load(Ordering::Relaxed);
-        let free = value & 1 == 0;
-        if free && word.compare_exchange_weak(value, value | 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-            return value;
+        let patient = rounds < 256 || since.get_or_insert_with(Instant::now).elapsed() < PATIENCE;
+        let swap = |new| {
+            word.compare_exchange_weak(value, new, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        };
+        if value & 1 == 0 {
+            if swap(value | 1) {
+                return Seized::Held(value);
+            }
+        } else if !patient && swap(value + 2) {
+            return Seized::Guest(value - 1);
         }
         rounds += 1;
         if rounds < 64 { std::hint::spin_loop() } else { std::thread::yield_now() }
@@ -86,4 +118,25 @@ pub fn seize(word: &AtomicU64) -> u64 {
 pub unsafe fn word_at(address: u64) -> &'static AtomicU64 {
     // SAFETY: by contract; mappings live for ever.
     unsafe { &*(address as *const AtomicU64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_given_once_each() {
+        let stripes = Stripes::new().expect("memory");
+        let versions: Vec<u64> = (0..3).map(|_| stripes.stamped(7, |stamp| stamp)).collect();
+        assert_eq!([versions[1] - versions[0], versions[2] - versions[1]], [1, 1]);
+    }
+
+    #[test]
+    fn who_waits_for_ever_gets_a_version_as_a_guest() {
+        let word = AtomicU64::new(0);
+        assert_eq!(seize(&word), Seized::Held(0));
+        assert_eq!(seize(&word), Seized::Guest(0));
+        assert_eq!(seize(&word), Seized::Guest(2));
+        assert_eq!(word.load(Ordering::Relaxed), 5);
+    }
 }

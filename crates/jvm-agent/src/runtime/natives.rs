@@ -12,7 +12,7 @@ use paceline_trace::Kind;
 use super::agent::{Agent, agent};
 use super::buffer::Buffer;
 use super::jvm::Jni;
-use super::memory::{seize, word_at};
+use super::memory::{Seized, seize, word_at};
 use super::threads::Threads;
 use crate::classfile::access;
 use crate::holds::Given;
@@ -226,9 +226,15 @@ extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -
 }
 
 #[unsafe(export_name = "Java_java_lang_PacelineHook_seize")]
-extern "system" fn seize_stripe(_env: *mut JNIEnv, _class: jclass, address: jlong) -> jlong {
+extern "system" fn seize_stripe(env: *mut JNIEnv, _class: jclass, address: jlong) -> jlong {
     // SAFETY: the hook class passes the address of a stripe.
-    seize(unsafe { word_at(address as u64) }) as jlong
+    match seize(unsafe { word_at(address as u64) }) {
+        Seized::Held(value) => value as jlong,
+        Seized::Guest(value) => {
+            guarded(env, |agent, _, _| agent.sender.inexact());
+            !value as jlong
+        }
+    }
 }
 
 #[unsafe(export_name = "Java_java_lang_PacelineHook_classFacts")]
@@ -389,9 +395,10 @@ fn static_word(
         *used += 1;
         let index = WORDS * (*used - 1);
         if index + WORDS <= WORDS * STATICS {
-            // A static field is everybody's, once there are several threads.
-            let shared = flags & access::VOLATILE != 0 || agent.threads.many.load(Ordering::Relaxed);
-            let word = if shared { u64::from(u32::MAX) } else { u64::from(thread) + 1 };
+            let word = match owner(agent, initialiser, thread) {
+                Some(token) if flags & access::VOLATILE == 0 => token,
+                _ => u64::from(u32::MAX),
+            };
             let object = if first == class_id { 0 } else { class_id };
             for (i, value) in [word, object, initialiser].into_iter().enumerate() {
                 agent.static_words.at(index + i).store(value, Ordering::Relaxed);
@@ -400,6 +407,20 @@ fn static_word(
         index
     });
     (index + WORDS <= WORDS * STATICS).then(|| agent.static_words.base() + 8 * index as u64)
+}
+
+/// Whose a static field is at first: that of the thread that initialises its class. If there is
+/// no initialiser, it is everybody's as soon as there are several threads.
+fn owner(agent: &Agent, initialiser: u64, thread: u32) -> Option<u64> {
+    let this = u64::from(thread) + 1;
+    if initialiser == 0 {
+        return (!agent.threads.many.load(Ordering::Relaxed)).then_some(this);
+    }
+    match agent.sites.at((initialiser >> 32) as usize).load(Ordering::Relaxed) {
+        // It has not ended, so this must be the thread that runs it.
+        0 => Some(this),
+        token => Some(token),
+    }
 }
 
 /// The initialiser of a class, with the site that reads what it did.
