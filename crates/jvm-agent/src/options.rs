@@ -102,7 +102,11 @@ impl Options {
                     "all" => Detail::All,
                     "fields" => Detail::Fields,
                     "locks" => Detail::Locks,
-                    _ => return Err(format!("`detail` is `all`, `fields` or `locks`, not `{value}`")),
+                    _ => {
+                        return Err(format!(
+                            "`detail` is `all`, `fields` or `locks`, not `{value}`"
+                        ));
+                    }
                 };
             }
             "dump" => self.dump = Some(value.into()),

@@ -90,11 +90,8 @@ impl Facts {
             Target::Field { owner, name } => {
                 let (class, flags) = self.declaring(owner, name).unwrap_or((owner, 0));
                 let target = [&dotted(class)[..], b".", name].concat();
-                let kind = if flags & access::VOLATILE != 0 {
-                    site.kind.map(volatile)
-                } else {
-                    site.kind
-                };
+                let kind =
+                    if flags & access::VOLATILE != 0 { site.kind.map(volatile) } else { site.kind };
                 Declared { kind, target, indexed: false }
             }
         }

@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use paceline_trace::record::{Output, SiteText};
 use paceline_trace::record::wire::{self, Hello, SiteFlags, note};
+use paceline_trace::record::{Output, SiteText};
 
 use crate::options::Destination;
 use crate::program::Facts;
@@ -71,7 +71,8 @@ impl WireSites {
 
     fn at(&self, site: u32) -> &AtomicU32 {
         let site = site as usize;
-        let chunk = self.0[site / CHUNK].get_or_init(|| (0..CHUNK).map(|_| AtomicU32::new(0)).collect());
+        let chunk =
+            self.0[site / CHUNK].get_or_init(|| (0..CHUNK).map(|_| AtomicU32::new(0)).collect());
         &chunk[site % CHUNK]
     }
 }
@@ -229,7 +230,11 @@ impl Sender {
         }
         let stray = self.stray.load(Ordering::Relaxed);
         if stray > 0 {
-            output.note(note::REMARK, b"releases of locks by threads that did not hold them", stray);
+            output.note(
+                note::REMARK,
+                b"releases of locks by threads that did not hold them",
+                stray,
+            );
         }
         // Nobody is left to tell of a failure.
         let _ = output.finish();

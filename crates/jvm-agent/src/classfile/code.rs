@@ -333,11 +333,7 @@ impl<'a> Code<'a> {
         Ok(())
     }
 
-    fn moved_attribute(
-        &self,
-        layout: &Layout,
-        attribute: &Attribute,
-    ) -> Outcome<Option<Vec<u8>>> {
+    fn moved_attribute(&self, layout: &Layout, attribute: &Attribute) -> Outcome<Option<Vec<u8>>> {
         match attribute.name {
             b"LineNumberTable" => self.moved_lines(layout, attribute.body).map(Some),
             b"LocalVariableTable" | b"LocalVariableTypeTable" => {
@@ -377,8 +373,7 @@ impl<'a> Code<'a> {
         for _ in 0..count {
             let start = usize::from(reader.u2()?);
             let end = start + usize::from(reader.u2()?);
-            let (new_start, new_end) =
-                (self.start_label(layout, start)?, self.label(layout, end)?);
+            let (new_start, new_end) = (self.start_label(layout, start)?, self.label(layout, end)?);
             put2(&mut out, new_start as u16);
             put2(&mut out, (new_end - new_start) as u16);
             out.extend_from_slice(reader.bytes(6)?);

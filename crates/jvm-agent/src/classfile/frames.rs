@@ -79,9 +79,7 @@ fn read_frame(reader: &mut Reader) -> Outcome<(u16, Change)> {
         247 => (reader.u2()?, Change::OneOnStack(Type::read(reader)?)),
         248..=250 => (reader.u2()?, Change::Chop(251 - tag)),
         251 => (reader.u2()?, Change::Same),
-        252..=254 => {
-            (reader.u2()?, Change::Append(Type::read_some(reader, u16::from(tag) - 251)?))
-        }
+        252..=254 => (reader.u2()?, Change::Append(Type::read_some(reader, u16::from(tag) - 251)?)),
         255 => {
             let delta = reader.u2()?;
             let count = reader.u2()?;
@@ -178,8 +176,8 @@ mod tests {
     #[test]
     fn frames_are_read_and_written_alike() {
         let body = [
-            0, 7, 5, 64, 1, 247, 0, 70, 7, 0, 3, 250, 0, 2, 251, 0, 80, 253, 0, 1, 1, 4, 255, 0, 9, 0, 1, 8, 0,
-            1, 0, 1, 6,
+            0, 7, 5, 64, 1, 247, 0, 70, 7, 0, 3, 250, 0, 2, 251, 0, 80, 253, 0, 1, 1, 4, 255, 0, 9,
+            0, 1, 8, 0, 1, 0, 1, 6,
         ];
         let frames = parse(&body).expect("frames");
         assert_eq!(frames[1].at, 6);

@@ -72,7 +72,8 @@ pub fn length(code: &[u8], at: usize) -> Outcome<usize> {
         op::TABLESWITCH => {
             let low = i64::from(u4_at(code, operands + 4)? as i32);
             let high = i64::from(u4_at(code, operands + 8)? as i32);
-            let cases = usize::try_from(high - low + 1).map_err(|_| Failure::Malformed("switch"))?;
+            let cases =
+                usize::try_from(high - low + 1).map_err(|_| Failure::Malformed("switch"))?;
             operands - at + 12 + 4 * cases
         }
         op::LOOKUPSWITCH => operands - at + 8 + 8 * u4_at(code, operands + 4)? as usize,

@@ -201,11 +201,7 @@ impl<'a> Member<'a> {
     }
 }
 
-fn members<'a>(
-    reader: &mut Reader<'a>,
-    pool: &Pool<'a>,
-    count: u16,
-) -> Outcome<Vec<Member<'a>>> {
+fn members<'a>(reader: &mut Reader<'a>, pool: &Pool<'a>, count: u16) -> Outcome<Vec<Member<'a>>> {
     (0..count).map(|_| member(reader, pool)).collect()
 }
 

@@ -69,10 +69,7 @@ impl Assembler<'_, '_> {
         }
     }
 
-    fn with(
-        &mut self,
-        work: impl FnOnce(&mut Method, &mut Emitter) -> Outcome<()>,
-    ) -> Outcome<()> {
+    fn with(&mut self, work: impl FnOnce(&mut Method, &mut Emitter) -> Outcome<()>) -> Outcome<()> {
         work(self.method.as_mut().ok_or(WRONG)?, self.out)
     }
 

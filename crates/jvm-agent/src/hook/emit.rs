@@ -27,9 +27,8 @@ pub struct Emitter {
     hidden: bool,
 }
 
-impl Emitter {
-    /// An empty class.
-    pub fn new() -> Emitter {
+impl Default for Emitter {
+    fn default() -> Emitter {
         Emitter {
             pool: Pool::empty(),
             fields: Default::default(),
@@ -37,7 +36,9 @@ impl Emitter {
             hidden: false,
         }
     }
+}
 
+impl Emitter {
     /// From here on, methods do not show in stack traces: an application that prints one must not
     /// see that it is observed.
     pub fn hide_methods(&mut self) {

@@ -78,20 +78,26 @@ pub fn classes(layout: &Layout) -> Outcome<[Defined; 3]> {
         ("OBJECT", layout.object_site.into()),
     ];
     Ok([
-        (b"java/lang/PacelineRef", class(REFERENCE, b"java/lang/PacelineRef", b"java/lang/ref/WeakReference")?),
-        (b"java/lang/PacelineClasses", class(CLASSES, b"java/lang/PacelineClasses", b"java/lang/ClassValue")?),
+        (
+            b"java/lang/PacelineRef",
+            class(REFERENCE, b"java/lang/PacelineRef", b"java/lang/ref/WeakReference")?,
+        ),
+        (
+            b"java/lang/PacelineClasses",
+            class(CLASSES, b"java/lang/PacelineClasses", b"java/lang/ClassValue")?,
+        ),
         (HOOK, hook_class(&constants)?),
     ])
 }
 
 fn class(text: &str, name: &[u8], super_name: &[u8]) -> Outcome<Vec<u8>> {
-    let mut emitter = Emitter::new();
+    let mut emitter = Emitter::default();
     assembler::assemble(text, &[], &mut emitter)?;
     emitter.finish(PUBLIC_FINAL_SUPER, name, super_name)
 }
 
 fn hook_class(constants: &[(&str, u64)]) -> Outcome<Vec<u8>> {
-    let mut emitter = Emitter::new();
+    let mut emitter = Emitter::default();
     emitter.hide_methods();
     assembler::assemble(TEXT, constants, &mut emitter)?;
     assembler::assemble(&wrappers::text(), constants, &mut emitter)?;

@@ -92,7 +92,9 @@ fn invocation(call: &Call, locals: &Locals) -> String {
 /// Pushes the object that the events are about.
 fn target(call: &Call) -> String {
     match call.kept {
-        Kept::CurrentThread => "invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;\n".into(),
+        Kept::CurrentThread => {
+            "invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;\n".into()
+        }
         Kept::Receiver | Kept::Keyed | Kept::Indexed => "aload 0\n".into(),
     }
 }
@@ -188,7 +190,9 @@ fn body(call: &Call, locals: &Locals) -> String {
         Shape::Locked => locked(call, locals),
         Shape::EndSeen => {
             let unless = unless_success(call, locals, "ended");
-            format!("{invoke}{keep}{unless}{give}ended:\naload 0\ncall joined (Ljava/lang/Object;)V\n{give}")
+            format!(
+                "{invoke}{keep}{unless}{give}ended:\naload 0\ncall joined (Ljava/lang/Object;)V\n{give}"
+            )
         }
         Shape::Belongs => {
             let result = locals.result;
@@ -256,7 +260,9 @@ fn entry(call: &Call, locals: &Locals, key: &str) -> String {
     let hold = if key.is_empty() {
         String::new()
     } else {
-        format!("{key}{told}lload {index}\ncall beginFor (Ljava/lang/Object;Ljava/lang/Object;J)V\n")
+        format!(
+            "{key}{told}lload {index}\ncall beginFor (Ljava/lang/Object;Ljava/lang/Object;J)V\n"
+        )
     };
     format!(
         "{find}{look}lstore {version}\n{hold}from:\n{invoke}to:\n{keep}{compare}{give}\
@@ -270,7 +276,8 @@ fn locked(call: &Call, locals: &Locals) -> String {
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
-    let release = format!("iload {site}\niconst_1\niadd\ncall release (I)V\naload 0\nmonitorexit\n");
+    let release =
+        format!("iload {site}\niconst_1\niadd\ncall release (I)V\naload 0\nmonitorexit\n");
     format!(
         "aload 0\ncall beforeLock (Ljava/lang/Object;)V\naload 0\nmonitorenter\nfrom:\n\
          iload {site}\ncall locked (I)V\n{invoke}{keep}{release}to:\n{give}\

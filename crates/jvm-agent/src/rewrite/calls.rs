@@ -60,7 +60,9 @@ fn read(text: &str) -> Option<Table> {
                 let part = part.as_ref()?;
                 let kinds = kinds_named(kinds)?;
                 let shape = shape_named(shape)?;
-                table.calls.extend(names.iter().map(|name| call(part, shape, &kinds, descriptor, name)));
+                table
+                    .calls
+                    .extend(names.iter().map(|name| call(part, shape, &kinds, descriptor, name)));
             }
             _ => return None,
         }

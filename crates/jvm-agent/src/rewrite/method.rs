@@ -5,14 +5,17 @@
 //! so that the stamp is that of the access. Locks are told of after they were taken and before
 //! they are given up.
 
+use super::blocks::{Doings, is_quiet, matters};
 use super::constructor::Construction;
 use super::hooks::Snippet;
 use super::model;
 use super::names::{dotted, is_platform, parameters, readable_type};
 use super::site::{MethodFacts, Name, Program, Site, Target};
-use super::{Detail, Extent, Summary, annotations, attempt, carries_word, is_about_size, overloaded};
+use super::{
+    Detail, Extent, Summary, annotations, attempt, carries_word, is_about_size, overloaded,
+};
 use crate::classfile::code::Code;
-use crate::classfile::insn::{self, op};
+use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Attribute, ClassFile, Member, Outcome, Pool, access};
 use paceline_trace::Kind;
@@ -39,12 +42,8 @@ struct Context<'m> {
     method: Name,
     this_is_stable: bool,
     construction: Option<Construction>,
-    /// Accesses and lock operations so far.
-    observed: usize,
-    /// Calls so far that may lead to events.
-    calls: usize,
-    /// The last such call is one of a block.
-    calls_block: bool,
+    /// What was seen so far.
+    doings: Doings,
 }
 
 /// What is run at the end of a method.
@@ -64,10 +63,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         extent: Extent,
         program: &'r mut dyn Program,
     ) -> Outcome<Rewriter<'r, 'a>> {
-        let born_shared = class
-            .fields
-            .iter()
-            .any(|f| f.is(access::VOLATILE) && !f.is(access::STATIC));
+        let born_shared =
+            class.fields.iter().any(|f| f.is(access::VOLATILE) && !f.is(access::STATIC));
         Ok(Rewriter {
             class,
             extent,
@@ -148,9 +145,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             method: self.label(member).into(),
             this_is_stable: !member.is(access::STATIC) && !code.overwrites_local_0(),
             construction: is_constructor.then(|| Construction::new(&code, member.descriptor)),
-            observed: 0,
-            calls: 0,
-            calls_block: false,
+            doings: Doings::default(),
         };
         for i in 0..code.instructions.len() {
             self.instruction(&mut code, i, &mut context, pool)?;
@@ -223,13 +218,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         label
     }
 
-    fn site(
-        &mut self,
-        kind: Kind,
-        target: Target,
-        line: u16,
-        context: &Context,
-    ) -> Outcome<u32> {
+    fn site(&mut self, kind: Kind, target: Target, line: u16, context: &Context) -> Outcome<u32> {
         self.program.site(Site {
             kind: Some(kind),
             target,
@@ -293,7 +282,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         if opcode == op::PUTFIELD && uninitialized && field.owner == self.class.name {
             return Ok(());
         }
-        context.observed += 1;
+        context.doings.observed += 1;
         let write = matches!(opcode, op::PUTSTATIC | op::PUTFIELD);
         let kind = if write { Kind::Write } else { Kind::Read };
         let target = Target::Field { owner: field.owner.into(), name: field.name.into() };
@@ -338,7 +327,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         context: &mut Context,
         pool: &mut Pool<'a>,
     ) -> Outcome<()> {
-        context.observed += 1;
+        context.doings.observed += 1;
         let line = code.line(code.instructions[i].at);
         let site = self.site(kind, Target::Element, line, context)?;
         let before = Snippet::new(pool).ops(operands).number(site)?;
@@ -354,7 +343,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         context: &mut Context,
         pool: &mut Pool<'a>,
     ) -> Outcome<()> {
-        context.observed += 2;
+        context.doings.observed += 2;
         let line = code.line(code.instructions[i].at);
         if code.instructions[i].opcode == op::MONITOREXIT {
             let site = self.site(Kind::Release, Target::Object, line, context)?;
@@ -365,7 +354,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let site = self.site(Kind::Acquire, Target::Object, line, context)?;
         let before = Snippet::new(pool).ops(&[op::DUP]);
         code.instructions[i].before = before.call(b"beforeLock", b"(Ljava/lang/Object;)V")?.code;
-        code.instructions[i].behind = Snippet::new(pool).number(site)?.call(b"locked", b"(I)V")?.code;
+        code.instructions[i].behind =
+            Snippet::new(pool).number(site)?.call(b"locked", b"(I)V")?.code;
         Ok(())
     }
 
@@ -379,8 +369,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let (at, opcode) = (code.instructions[i].at, code.instructions[i].opcode);
         let called = pool.reference(code.operand(at)?)?;
         if !is_quiet(&called) {
-            context.calls += 1;
-            context.calls_block = self.is_block_called(&called);
+            context.doings.calls += 1;
+            context.doings.calls_block = self.is_block_called(&called);
         }
         let is_clone = called.name == b"clone" && called.descriptor == b"()Ljava/lang/Object;";
         if is_clone && opcode != op::INVOKESTATIC && called.owner.first() != Some(&b'[') {
@@ -396,7 +386,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             self.summary.unmodelled.push(name);
         }
         let Some(found) = model::find(&called, opcode == op::INVOKESTATIC) else { return Ok(()) };
-        context.calls_block = false;
+        context.doings.calls_block = false;
         let line = code.line(at);
         let mut first = 0;
         for &kind in &found.call.kinds {
@@ -489,7 +479,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         if is_block {
             self.summary.blocks += 1;
         }
-        let is_block = is_block && (is_locked || matters(code, context)?);
+        let is_block = is_block && (is_locked || matters(code, context.doings)?);
         let mut begin = None;
         if is_block {
             let target = Target::Text(context.method.clone());
@@ -497,7 +487,9 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             begin = Some(site);
             let site = self.site(Kind::End, target, line, context)?;
             exits.returned.extend(Snippet::new(pool).number(site)?.call(b"exit", b"(I)V")?.code);
-            exits.thrown.extend(Snippet::new(pool).number(site)?.call(b"exitThrown", b"(I)V")?.code);
+            exits
+                .thrown
+                .extend(Snippet::new(pool).number(site)?.call(b"exitThrown", b"(I)V")?.code);
         }
         if is_locked {
             entry.extend(self.lock_of_method(line, begin, context, pool)?);
@@ -541,71 +533,11 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     }
 }
 
-fn at_field<'c, 'p>(
-    snippet: Snippet<'c, 'p>,
-    owner: &[u8],
-    site: u32,
-) -> Outcome<Snippet<'c, 'p>> {
+fn at_field<'c, 'p>(snippet: Snippet<'c, 'p>, owner: &[u8], site: u32) -> Outcome<Snippet<'c, 'p>> {
     let snippet = snippet.ops(&[op::DUP]).word(owner)?.number(site)?;
     snippet.call(b"at", b"(Ljava/lang/Object;JI)V")
 }
 
 fn done(pool: &mut Pool) -> Outcome<Vec<u8>> {
     Ok(Snippet::new(pool).call(b"done", b"()V")?.code)
-}
-
-/// Whether a block around the method can make a difference. A method that does one thing at most
-/// is as atomic without; one that only calls another block is as atomic as that one.
-fn matters(code: &Code, context: &Context) -> Outcome<bool> {
-    match (context.observed, context.calls) {
-        (0, 0) => Ok(false),
-        (1, 0) => loops(code),
-        (0, 1) if context.calls_block => loops(code),
-        _ => Ok(true),
-    }
-}
-
-/// Whether a call leads to no event: methods of the platform that neither call back nor order
-/// threads.
-fn is_quiet(called: &Reference) -> bool {
-    const QUIET: &[&[u8]] = &[
-        b"java/lang/String",
-        b"java/lang/StringBuilder",
-        b"java/lang/Math",
-        b"java/lang/Character",
-        b"java/lang/Integer",
-        b"java/lang/Long",
-        b"java/lang/Boolean",
-        b"java/lang/Double",
-        b"java/lang/Byte",
-        b"java/lang/Short",
-        b"java/lang/Float",
-        b"java/lang/Enum",
-    ];
-    let takes_object = called.descriptor.windows(17).any(|w| w == b"Ljava/lang/Object");
-    let constructs = called.name == b"<init>" && is_platform(called.owner);
-    let copies = called.owner == b"java/lang/System" && called.name == b"arraycopy";
-    let class_of = called.owner == b"java/lang/Object" && called.name == b"getClass";
-    QUIET.contains(&called.owner) && (!takes_object || called.name == b"equals")
-        || constructs && !takes_object && is_quiet_class(called.owner)
-        || copies
-        || class_of
-}
-
-/// Classes whose constructors do nothing with what they are given but keep it.
-fn is_quiet_class(class: &[u8]) -> bool {
-    class == b"java/lang/Object" || class.ends_with(b"Exception") || class.ends_with(b"Error")
-}
-
-fn loops(code: &Code) -> Outcome<bool> {
-    for i in &code.instructions {
-        let jumps = insn::is_short_jump(i.opcode) || i.opcode == op::GOTO_W;
-        if jumps && insn::jump_target(code.bytes, i.at)? <= i.at {
-            return Ok(true);
-        }
-        if matches!(i.opcode, op::TABLESWITCH | op::LOOKUPSWITCH) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

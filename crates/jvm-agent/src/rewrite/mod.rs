@@ -5,6 +5,7 @@
 //! first, then fields; locks, blocks and threads last. What was given up is told.
 
 pub mod annotations;
+mod blocks;
 pub mod calls;
 mod constructor;
 pub mod hooks;
@@ -62,7 +63,8 @@ pub fn rewrite(
     program: &mut dyn Program,
 ) -> Outcome<(Vec<u8>, Summary)> {
     let (class, mut pool) = ClassFile::parse(bytes)?;
-    let mut fields = Members { count: class.fields.len() as u16, bytes: class.field_bytes.to_vec() };
+    let mut fields =
+        Members { count: class.fields.len() as u16, bytes: class.field_bytes.to_vec() };
     if carries_word(&class) {
         let (name, long) = (pool.add_text(WORD)?, pool.add_text(b"J")?);
         fields.add(WORD_ACCESS, name, long);
@@ -101,7 +103,8 @@ pub fn rewrite_platform(
     program: &mut dyn Program,
 ) -> Outcome<Vec<u8>> {
     let (class, mut pool) = ClassFile::parse(bytes)?;
-    let mut fields = Members { count: class.fields.len() as u16, bytes: class.field_bytes.to_vec() };
+    let mut fields =
+        Members { count: class.fields.len() as u16, bytes: class.field_bytes.to_vec() };
     for (name, descriptor) in change.fields {
         let name = pool.add_text(name.as_bytes())?;
         let descriptor = pool.add_text(descriptor.as_bytes())?;

@@ -106,7 +106,10 @@ mod tests {
     fn types_are_readable() {
         assert_eq!(readable_type(b"[[I"), b"int[][]");
         assert_eq!(readable_type(b"Ljava/lang/String;"), b"java.lang.String");
-        assert_eq!(parameters(b"(I[JLa/B;[[La/C;D)V"), [&b"I"[..], b"[J", b"La/B;", b"[[La/C;", b"D"]);
+        assert_eq!(
+            parameters(b"(I[JLa/B;[[La/C;D)V"),
+            [&b"I"[..], b"[J", b"La/B;", b"[[La/C;", b"D"]
+        );
         assert_eq!(parameters(b"()V"), Vec::<&[u8]>::new());
     }
 

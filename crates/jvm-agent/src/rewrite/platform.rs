@@ -99,20 +99,11 @@ const fn hook(
     Hook { method, descriptor, place, given, call, kind: None }
 }
 
-const fn post(
-    method: &'static str,
-    descriptor: &'static str,
-    given: Given,
-) -> Hook {
+const fn post(method: &'static str, descriptor: &'static str, given: Given) -> Hook {
     Hook { method, descriptor, place: Place::Entry, given, call: "tell", kind: Some(Kind::Post) }
 }
 
-const fn take(
-    method: &'static str,
-    descriptor: &'static str,
-    place: Place,
-    given: Given,
-) -> Hook {
+const fn take(method: &'static str, descriptor: &'static str, place: Place, given: Given) -> Hook {
     Hook { method, descriptor, place, given, call: "tell", kind: Some(Kind::Take) }
 }
 
@@ -133,6 +124,8 @@ const STAGE: &[Hook] = &[
 /// Where a stage gets at another future.
 const OTHER_STAGE: Place = Place::AfterCall("toCompletableFuture");
 
+const TWO_TASKS: &str = "(Ljava/util/concurrent/ForkJoinTask;Ljava/util/concurrent/ForkJoinTask;)V";
+const TASKS: &str = "([Ljava/util/concurrent/ForkJoinTask;)V";
 const CONTAINER: &str = "(Ljdk/internal/vm/ThreadContainer;)V";
 
 /// All changes.
@@ -183,8 +176,16 @@ pub const CHANGES: &[Change] = &[
     hooked(
         "java/util/concurrent/ScheduledThreadPoolExecutor",
         &[
-            post("delayedExecute", "(Ljava/util/concurrent/RunnableScheduledFuture;)V", Given::First),
-            post("reExecutePeriodic", "(Ljava/util/concurrent/RunnableScheduledFuture;)V", Given::First),
+            post(
+                "delayedExecute",
+                "(Ljava/util/concurrent/RunnableScheduledFuture;)V",
+                Given::First,
+            ),
+            post(
+                "reExecutePeriodic",
+                "(Ljava/util/concurrent/RunnableScheduledFuture;)V",
+                Given::First,
+            ),
         ],
     ),
     hooked(
@@ -244,6 +245,9 @@ pub const CHANGES: &[Change] = &[
             take("joinForPoolInvoke", "(", Place::Return, Given::This),
             take("get", "(", Place::Entry, Given::This),
             take("get", "(", Place::Return, Given::This),
+            take("invokeAll", TWO_TASKS, Place::Return, Given::This),
+            take("invokeAll", TWO_TASKS, Place::Return, Given::First),
+            Hook { call: "tellAll", ..take("invokeAll", TASKS, Place::Return, Given::This) },
             take("quietlyJoin", "()", Place::Return, Given::This),
             take("quietlyInvoke", "()", Place::Return, Given::This),
             take("reportException", "(", Place::Entry, Given::This),
@@ -270,8 +274,8 @@ pub const CHANGES: &[Change] = &[
             take("timedGet", "(", Place::Return, Given::This),
             take("getNow", "(", Place::Entry, Given::This),
             take("isDone", "()", Place::Return, Given::This),
-            Hook { call: "tellAll", ..take("allOf", "(", Place::Entry, Given::This) },
-            Hook { call: "tellAll", ..take("anyOf", "(", Place::Entry, Given::This) },
+            Hook { call: "tellAll", ..take("allOf", "([", Place::Entry, Given::This) },
+            Hook { call: "tellAll", ..take("anyOf", "([", Place::Entry, Given::This) },
             take("uniApplyStage", "(", Place::Entry, Given::This),
             take("uniAcceptStage", "(", Place::Entry, Given::This),
             take("uniRunStage", "(", Place::Entry, Given::This),
@@ -352,8 +356,9 @@ pub fn insert<'a>(
     };
     let mut any = change.monitors && monitors(code, class, member, pool, program)?;
     for hook in change.hooks.iter().filter(wanted) {
-        // Static methods have no `this`.
-        if hook.given == Given::This && member.is(access::STATIC) && hook.place != Place::Entry {
+        // A name without a type may be that of a static method, too, which has no `this`.
+        let any_type = matches!(hook.descriptor, "(" | "()");
+        if hook.given == Given::This && any_type && member.is(access::STATIC) {
             continue;
         }
         let inserted = snippet(hook, class, member, pool, program)?;
@@ -378,7 +383,8 @@ fn monitors<'a>(
     let mut any = false;
     for instruction in &mut code.instructions {
         if instruction.opcode == op::MONITORENTER {
-            instruction.before = Snippet::new(pool).ops(&[op::DUP]).call(b"beforeLock", before)?.code;
+            instruction.before =
+                Snippet::new(pool).ops(&[op::DUP]).call(b"beforeLock", before)?.code;
             instruction.behind.clone_from(&locked);
             any = true;
         } else if instruction.opcode == op::MONITOREXIT {
@@ -467,4 +473,3 @@ fn site_of(kind: Kind, class: &ClassFile, member: &Member) -> Site {
     let file: Name = Name::from(&b""[..]);
     Site { kind: Some(kind), target: Target::Object, file, method, line: 0, model: 0 }
 }
-

@@ -16,7 +16,8 @@ use paceline_trace::record::wire::{Hello, note};
 
 use super::jvm::{Jni, Jvmti};
 use super::memory::{STRIPE_BITS, Stripes, Words};
-use super::natives::{self, Handles, STATICS, Statics, WORDS};
+use super::natives::{self, Handles};
+use super::statics::{STATICS, Statics, WORDS};
 use super::threads::Threads;
 use crate::classfile::{ClassFile, Failure, Outcome};
 use crate::hook::{self, Layout};
@@ -125,7 +126,8 @@ impl Agent {
 
     /// The new bytes of a class that is being loaded, if it gets any.
     fn transform(&self, name: &[u8], bytes: &[u8]) -> Option<Vec<u8>> {
-        let new = if is_platform(name) { self.platform(name, bytes) } else { self.application(bytes) };
+        let new =
+            if is_platform(name) { self.platform(name, bytes) } else { self.application(bytes) };
         if let (Some(folder), Some(new)) = (&self.options.dump, &new) {
             let file = folder.join(format!("{}.class", String::from_utf8_lossy(name)));
             let made = file.parent().is_some_and(|p| std::fs::create_dir_all(p).is_ok());
@@ -260,7 +262,11 @@ impl Agent {
     fn finish(&self) {
         self.over.store(true, Ordering::Relaxed);
         self.sender.note(note::FILTER, b"final fields", 0);
-        self.sender.note(note::FILTER, b"fields and array elements that one thread only has touched", 0);
+        self.sender.note(
+            note::FILTER,
+            b"fields and array elements that one thread only has touched",
+            0,
+        );
         self.threads.flush(&self.sender);
         self.sender.finish();
     }
@@ -303,7 +309,8 @@ pub unsafe extern "system" fn Agent_OnLoad(
 /// # Safety
 /// `vm` must be the virtual machine.
 unsafe fn load(vm: *mut JavaVM, argument: &str) -> Result<(), String> {
-    let options = Options::parse(argument, std::process::id(), |file| std::fs::read_to_string(file))?;
+    let options =
+        Options::parse(argument, std::process::id(), |file| std::fs::read_to_string(file))?;
     let mut env: *mut c_void = std::ptr::null_mut();
     // SAFETY: the virtual machine is valid.
     if unsafe { ((**vm).GetEnv)(vm, &mut env, JVMTI_VERSION_9) } != 0 {
@@ -323,8 +330,7 @@ fn vm_version(jvmti: Jvmti) -> String {
 }
 
 fn property(jvmti: Jvmti, key: &str) -> String {
-    let (Some(get), Ok(key)) =
-        (jvmti.functions().GetSystemProperty, std::ffi::CString::new(key))
+    let (Some(get), Ok(key)) = (jvmti.functions().GetSystemProperty, std::ffi::CString::new(key))
     else {
         return String::new();
     };

@@ -65,18 +65,16 @@ impl Jni {
     /// A field of an object.
     pub fn field(self, class: jclass, name: &CStr, kind: &CStr) -> Option<jfieldID> {
         // SAFETY: class and strings are valid.
-        let id = unsafe {
-            (self.functions().GetFieldID)(self.0, class, name.as_ptr(), kind.as_ptr())
-        };
+        let id =
+            unsafe { (self.functions().GetFieldID)(self.0, class, name.as_ptr(), kind.as_ptr()) };
         (!self.clear() && !id.is_null()).then_some(id)
     }
 
     /// A method of an object.
     pub fn method(self, class: jclass, name: &CStr, kind: &CStr) -> Option<jmethodID> {
         // SAFETY: class and strings are valid.
-        let id = unsafe {
-            (self.functions().GetMethodID)(self.0, class, name.as_ptr(), kind.as_ptr())
-        };
+        let id =
+            unsafe { (self.functions().GetMethodID)(self.0, class, name.as_ptr(), kind.as_ptr()) };
         (!self.clear() && !id.is_null()).then_some(id)
     }
 
@@ -125,9 +123,8 @@ impl Jni {
     /// Calls a method that returns an `int`.
     pub fn call_int(self, object: jobject, method: jmethodID) -> i32 {
         // SAFETY: the method takes no arguments.
-        let result = unsafe {
-            (self.functions().CallIntMethodA)(self.0, object, method, std::ptr::null())
-        };
+        let result =
+            unsafe { (self.functions().CallIntMethodA)(self.0, object, method, std::ptr::null()) };
         if self.clear() { 0 } else { result }
     }
 
@@ -141,7 +138,12 @@ impl Jni {
     }
 
     /// Calls a method that takes objects and returns a `long`.
-    pub fn call_long(self, object: jobject, method: jmethodID, arguments: &[jobject]) -> Option<u64> {
+    pub fn call_long(
+        self,
+        object: jobject,
+        method: jmethodID,
+        arguments: &[jobject],
+    ) -> Option<u64> {
         let arguments: Vec<jvalue> = arguments.iter().map(|&l| jvalue { l }).collect();
         // SAFETY: the arguments are as the method declares them.
         let result = unsafe {
@@ -291,12 +293,12 @@ impl Jvmti {
             return Vec::new();
         };
         // SAFETY: all zero is a valid frame.
-        let mut frames: Vec<jvmtiFrameInfo> = (0..depth).map(|_| unsafe { std::mem::zeroed() }).collect();
+        let mut frames: Vec<jvmtiFrameInfo> =
+            (0..depth).map(|_| unsafe { std::mem::zeroed() }).collect();
         let mut count = 0;
         // SAFETY: null is the current thread; there is room for `depth` frames.
-        let error = unsafe {
-            trace(self.0, null_mut(), 0, depth as jint, frames.as_mut_ptr(), &mut count)
-        };
+        let error =
+            unsafe { trace(self.0, null_mut(), 0, depth as jint, frames.as_mut_ptr(), &mut count) };
         if error != jvmtiError::NONE {
             return Vec::new();
         }

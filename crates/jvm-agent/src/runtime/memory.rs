@@ -17,8 +17,7 @@ impl Words {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: a fresh anonymous mapping overlaps nothing.
-        let base =
-            unsafe { libc::mmap(std::ptr::null_mut(), len * 8, protection, flags, -1, 0) };
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), len * 8, protection, flags, -1, 0) };
         (base != libc::MAP_FAILED).then_some(Words { base: base as u64, len })
     }
 

@@ -6,4 +6,5 @@ mod buffer;
 mod jvm;
 mod memory;
 mod natives;
+mod statics;
 mod threads;

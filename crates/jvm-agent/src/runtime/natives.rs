@@ -1,12 +1,9 @@
 //! The native methods of the hook class: everything that happens rarely.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
 
-use jvmti_bindings::sys::jni::{
-    JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject, jvalue,
-};
+use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use paceline_trace::Kind;
 
 use super::agent::{Agent, agent};
@@ -14,11 +11,9 @@ use super::buffer::Buffer;
 use super::jvm::Jni;
 use super::memory::{Seized, seize, word_at};
 use super::threads::Threads;
-use crate::classfile::access;
 use crate::holds::Given;
 use crate::rewrite::model::Model;
-use crate::rewrite::names::{dotted, is_platform, readable_type};
-use crate::rewrite::site::{Name, Target};
+use crate::rewrite::names::{is_platform, readable_type};
 use crate::sender::lock;
 
 /// Words in the buffer of a platform thread, and of a virtual one, of which there may be many.
@@ -35,16 +30,16 @@ pub struct Handles {
     block_room: jfieldID,
     locks: jfieldID,
     lock_room: jfieldID,
-    used: jfieldID,
-    used_room: jfieldID,
+    pub(super) used: jfieldID,
+    pub(super) used_room: jfieldID,
     next_id: jfieldID,
     last_id: jfieldID,
     get_name: jmethodID,
     is_virtual: Option<jmethodID>,
-    hook: jclass,
-    id_of: jmethodID,
-    class: jclass,
-    for_name: jmethodID,
+    pub(super) hook: jclass,
+    pub(super) id_of: jmethodID,
+    pub(super) class: jclass,
+    pub(super) for_name: jmethodID,
     unsafe_object: jobject,
     field_offset: jmethodID,
     read_lock: jclass,
@@ -75,8 +70,7 @@ impl Handles {
         let unsafe_object = jni.call_static_object(unsafe_class, get_unsafe, &[])?;
         let int = |name: &CStr| jni.field(thread, name, c"I");
         let long = |name: &CStr| jni.field(thread, name, c"J");
-        let for_name_type =
-            c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
+        let for_name_type = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
         Some(Handles {
             token: int(c"$pacelineToken")?,
             buffer: long(c"$pacelineBuffer")?,
@@ -112,7 +106,7 @@ impl Handles {
 }
 
 /// Runs a native method, unless the agent is not ready; a panic must not reach Java.
-fn guarded<T: Default>(
+pub(super) fn guarded<T: Default>(
     env: *mut JNIEnv,
     work: impl FnOnce(&'static Agent, &'static Handles, Jni) -> T,
 ) -> T {
@@ -129,7 +123,7 @@ fn guarded<T: Default>(
 ///
 /// # Safety
 /// The address must be that of the current thread's own buffer.
-unsafe fn buffer_at<'b>(address: jlong) -> &'b Buffer {
+pub(super) unsafe fn buffer_at<'b>(address: jlong) -> &'b Buffer {
     // SAFETY: only the thread itself frees its buffer, in `ended`, and then clears the field.
     unsafe { &*(address as *const Buffer) }
 }
@@ -160,8 +154,7 @@ extern "system" fn prepare(env: *mut JNIEnv, _class: jclass, thread: jobject) {
 pub fn give_buffer(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) {
     let token = jni.get_int(thread, handles.token);
     let forked = token != 0;
-    let number =
-        if forked { token as u32 - 1 } else { declare(agent, handles, jni, thread) };
+    let number = if forked { token as u32 - 1 } else { declare(agent, handles, jni, thread) };
     let words = if is_virtual(handles, jni, thread) { SMALL_BUFFER } else { BUFFER };
     let address = agent.threads.open(number, words);
     jni.set_long(thread, handles.buffer, address);
@@ -186,7 +179,7 @@ extern "system" fn drain(env: *mut JNIEnv, _class: jclass, address: jlong) {
 
 /// Makes a native table of a thread larger: the field with its address, the one with its room, the
 /// size of an entry.
-fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, entry: usize) {
+pub(super) fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, entry: usize) {
     let old_room = jni.get_int(thread, room).max(0) as usize;
     let new_room = (old_room * 2).max(32);
     let old = jni.get_long(thread, table) as *mut c_void;
@@ -196,7 +189,13 @@ fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, entry: usize
         std::process::abort();
     }
     // SAFETY: the new part is inside of what was just allocated.
-    unsafe { std::ptr::write_bytes(new.cast::<u8>().add(old_room * entry), 0, (new_room - old_room) * entry) };
+    unsafe {
+        std::ptr::write_bytes(
+            new.cast::<u8>().add(old_room * entry),
+            0,
+            (new_room - old_room) * entry,
+        );
+    };
     jni.set_long(thread, table, new as u64);
     jni.set_int(thread, room, new_room as i32);
 }
@@ -260,19 +259,13 @@ fn readable_class(signature: &[u8]) -> Vec<u8> {
     name
 }
 
-fn class_name(signature: &[u8]) -> &[u8] {
+pub(super) fn class_name(signature: &[u8]) -> &[u8] {
     let name = signature.strip_prefix(b"L").unwrap_or(signature);
     name.strip_suffix(b";").unwrap_or(name)
 }
 
 /// Where objects of a class have their word: in its topmost class that is not the platform's.
-fn word_offset(
-    agent: &Agent,
-    handles: &Handles,
-    jni: Jni,
-    class: jclass,
-    signature: &[u8],
-) -> u64 {
+fn word_offset(agent: &Agent, handles: &Handles, jni: Jni, class: jclass, signature: &[u8]) -> u64 {
     if !signature.starts_with(b"L") || is_platform(class_name(signature)) {
         return 0;
     }
@@ -287,160 +280,8 @@ fn word_offset(
     jni.call_long(handles.unsafe_object, handles.field_offset, &[top, name]).unwrap_or(0)
 }
 
-/// A static field of one class: where its word is.
-#[derive(Default)]
-pub struct Statics {
-    /// By the number of the class object and the name of the field.
-    words: HashMap<(u64, Name), usize>,
-    /// Which class object has a class name for itself; others of that name are told apart.
-    first: HashMap<Vec<u8>, u64>,
-    used: usize,
-    /// For the end of a class initialiser, the site that reads it.
-    reads: HashMap<u32, u32>,
-    /// Class initialisers are numbered from 1, by their site.
-    numbers: HashMap<u32, u64>,
-}
-
-/// How many static fields there is room for.
-pub const STATICS: usize = 1 << 20;
-/// How many words each of them has; the last is not used.
-pub const WORDS: usize = 4;
-
-#[unsafe(export_name = "Java_java_lang_PacelineHook_resolve")]
-extern "system" fn resolve(env: *mut JNIEnv, _class: jclass, site: jint, address: jlong) -> jlong {
-    guarded(env, |agent, handles, jni| {
-        // SAFETY: the hook class passes the buffer of the current thread.
-        let buffer = unsafe { buffer_at(address) };
-        let word = resolve_static(agent, handles, jni, site as u32, buffer).unwrap_or(1);
-        agent.sites.at(site as usize).store(word, Ordering::Release);
-        word as jlong
-    })
-}
-
-/// Finds the static field of a site. The class that the code names is looked up as the code would:
-/// with the loader of the class that the code is in.
-fn resolve_static(
-    agent: &Agent,
-    handles: &Handles,
-    jni: Jni,
-    site: u32,
-    buffer: &Buffer,
-) -> Option<u64> {
-    let (owner, name, declaring, flags) = {
-        let facts = lock(&agent.sender.facts);
-        let Target::Field { owner, name } = facts.site(site)?.target.clone() else { return None };
-        let (class, flags) = facts.declaring(&owner, &name).unwrap_or((&owner, 0));
-        let class = class.to_vec();
-        (owner, name, class, flags)
-    };
-    if flags & access::FINAL != 0 {
-        return None;
-    }
-    let from = calling(agent)?;
-    let mut class = if class_name(&agent.jvmti.signature(from)) == &owner[..] {
-        from
-    } else {
-        let text = jni.string(&dotted(&owner))?;
-        let loader = agent.jvmti.loader(from);
-        let arguments = [jvalue { l: text }, jvalue { z: 0 }, jvalue { l: loader }];
-        jni.call_static_object(handles.class, handles.for_name, &arguments)?
-    };
-    while class_name(&agent.jvmti.signature(class)) != declaring {
-        class = jni.super_class(class)?;
-    }
-    let class_id = jni.call_static_long(handles.hook, handles.id_of, class);
-    static_word(agent, class_id, &declaring, name, flags, buffer.thread)
-}
-
-/// Tells that a thread uses a class for the first time: what its initialiser did comes before.
-#[unsafe(export_name = "Java_java_lang_PacelineHook_firstUse")]
-extern "system" fn first_use(env: *mut JNIEnv, _class: jclass, thread: jobject, initialiser: jlong, address: jlong) {
-    guarded(env, |agent, handles, jni| {
-        let index = initialiser as usize & INITIALISERS;
-        while index >= jni.get_int(thread, handles.used_room) as usize {
-            grow(jni, thread, handles.used, handles.used_room, size_of::<u32>());
-        }
-        let used = jni.get_long(thread, handles.used) as *mut u32;
-        // SAFETY: the table of this thread has room for the index.
-        unsafe { *used.add(index) = 1 };
-        // SAFETY: the hook class passes the buffer of the current thread.
-        let buffer = unsafe { buffer_at(address) };
-        let site = (initialiser as u64 >> 32) as u32;
-        let read = lock(&agent.statics).reads.get(&site).copied();
-        if let Some(read) = read {
-            buffer.stamped(&agent.sender, agent.stripes, read, 0, site.into());
-        }
-    });
-}
-
-/// Which bits of what stands behind a static field's word number the class initialiser.
-const INITIALISERS: usize = 0xffff_ffff;
-
-/// The word of a static field; behind it the object number for its records, and the initialiser of
-/// its class: its site (high half) and its number (low half), or 0.
-fn static_word(
-    agent: &Agent,
-    class_id: u64,
-    class: &[u8],
-    name: Name,
-    flags: u16,
-    thread: u32,
-) -> Option<u64> {
-    let initialiser = initialiser_of(agent, class);
-    let mut statics = lock(&agent.statics);
-    let statics = &mut *statics;
-    let first = *statics.first.entry(class.to_vec()).or_insert(class_id);
-    let used = &mut statics.used;
-    let index = *statics.words.entry((class_id, name)).or_insert_with(|| {
-        *used += 1;
-        let index = WORDS * (*used - 1);
-        if index + WORDS <= WORDS * STATICS {
-            let word = match owner(agent, initialiser, thread) {
-                Some(token) if flags & access::VOLATILE == 0 => token,
-                _ => u64::from(u32::MAX),
-            };
-            let object = if first == class_id { 0 } else { class_id };
-            for (i, value) in [word, object, initialiser].into_iter().enumerate() {
-                agent.static_words.at(index + i).store(value, Ordering::Relaxed);
-            }
-        }
-        index
-    });
-    (index + WORDS <= WORDS * STATICS).then(|| agent.static_words.base() + 8 * index as u64)
-}
-
-/// Whose a static field is at first: that of the thread that initialises its class. If there is
-/// no initialiser, it is everybody's as soon as there are several threads.
-fn owner(agent: &Agent, initialiser: u64, thread: u32) -> Option<u64> {
-    let this = u64::from(thread) + 1;
-    if initialiser == 0 {
-        return (!agent.threads.many.load(Ordering::Relaxed)).then_some(this);
-    }
-    match agent.sites.at((initialiser >> 32) as usize).load(Ordering::Relaxed) {
-        // It has not ended, so this must be the thread that runs it.
-        0 => Some(this),
-        token => Some(token),
-    }
-}
-
-/// The initialiser of a class, with the site that reads what it did.
-fn initialiser_of(agent: &Agent, class: &[u8]) -> u64 {
-    let mut facts = lock(&agent.sender.facts);
-    let Some(site) = facts.initialiser(class) else { return 0 };
-    let mut statics = lock(&agent.statics);
-    if !statics.reads.contains_key(&site) {
-        let Some(mut read) = facts.site(site).cloned() else { return 0 };
-        read.kind = Some(Kind::AtomicRead);
-        let Some(number) = facts.add_own(read) else { return 0 };
-        statics.reads.insert(site, number);
-    }
-    let count = statics.numbers.len() as u64 + 1;
-    let number = *statics.numbers.entry(site).or_insert(count);
-    u64::from(site) << 32 | number
-}
-
 /// The innermost class on the stack that is not the hook class.
-fn calling(agent: &Agent) -> Option<jclass> {
+pub(super) fn calling(agent: &Agent) -> Option<jclass> {
     let callers = agent.jvmti.callers(8);
     callers.into_iter().find(|&class| agent.jvmti.signature(class) != b"Ljava/lang/PacelineHook;")
 }
@@ -602,7 +443,7 @@ extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> 
 
 /// A hash of 64 bits (FNV-1a), so that two texts of a program have the same one never.
 fn text_hash(characters: &[u16]) -> u64 {
-    characters.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &c| {
-        (hash ^ u64::from(c)).wrapping_mul(0x100_0000_01b3)
-    })
+    characters
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &c| (hash ^ u64::from(c)).wrapping_mul(0x100_0000_01b3))
 }
