@@ -370,11 +370,8 @@ extern "system" fn lock_event(
         // SAFETY: the hook class passes the buffer of the current thread.
         let buffer = unsafe { buffer_at(address) };
         let site = site as u32;
-        let (id, kind, model) = {
-            let facts = lock(&agent.sender.facts);
-            let Some(found) = facts.site(site) else { return };
-            (id as u64, found.kind, found.model)
-        };
+        let id = id as u64;
+        let Some((kind, model)) = lock_site(agent, site) else { return };
         let event = |site: u32| buffer.stamped(&agent.sender, agent.stripes, site, id, id);
         let mut holds = lock(&buffer.holds);
         if model == Model::Awaited as u8 {
@@ -420,6 +417,22 @@ extern "system" fn lock_event(
             }
         }
     });
+}
+
+/// Kind and model of a site. They are kept in the site's word, since a lock is no place to wait for
+/// another one.
+fn lock_site(agent: &Agent, site: u32) -> Option<(Option<Kind>, u8)> {
+    let word = agent.sites.at(site as usize);
+    let mut known = word.load(Ordering::Relaxed);
+    if known == 0 {
+        let facts = lock(&agent.sender.facts);
+        let found = facts.site(site)?;
+        let kind = found.kind.map_or(0, |kind| kind as u64 + 1);
+        known = 1 << 32 | kind << 8 | u64::from(found.model);
+        word.store(known, Ordering::Relaxed);
+    }
+    let kind = (known >> 8 & 0xff).checked_sub(1).and_then(|i| Kind::ALL.get(i as usize).copied());
+    Some((kind, known as u8))
 }
 
 /// Tags that keep the indices of different kinds of keys apart.
