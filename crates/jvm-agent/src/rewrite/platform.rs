@@ -87,6 +87,7 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineLock", "J"),
     ("$pacelineUsed", "J"),
     ("$pacelineUsedRoom", "I"),
+    ("$pacelineMute", "I"),
 ];
 
 const fn hook(

@@ -32,6 +32,7 @@ pub struct Handles {
     lock_room: jfieldID,
     pub(super) used: jfieldID,
     pub(super) used_room: jfieldID,
+    mute: jfieldID,
     next_id: jfieldID,
     last_id: jfieldID,
     get_name: jmethodID,
@@ -80,6 +81,7 @@ impl Handles {
             lock_room: int(c"$pacelineLockRoom")?,
             used: long(c"$pacelineUsed")?,
             used_room: int(c"$pacelineUsedRoom")?,
+            mute: int(c"$pacelineMute")?,
             next_id: long(c"$pacelineNextId")?,
             last_id: long(c"$pacelineLastId")?,
             get_name: jni.method(thread, c"getName", c"()Ljava/lang/String;")?,
@@ -150,8 +152,20 @@ extern "system" fn prepare(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |agent, handles, jni| give_buffer(agent, handles, jni, thread));
 }
 
+/// Silences a thread of the platform that makes virtual threads run; tells whether it is one.
+fn mute(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) -> bool {
+    let class = agent.jvmti.signature(jni.class_of(thread));
+    let silent = class == b"Ljdk/internal/misc/CarrierThread;"
+        || class == b"Ljdk/internal/misc/InnocuousThread;";
+    if silent {
+        jni.set_int(thread, handles.mute, 1);
+    }
+    silent
+}
+
 /// Gives a thread its buffer, and its number if nobody has seen it start.
 pub fn give_buffer(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) {
+    mute(agent, handles, jni, thread);
     let token = jni.get_int(thread, handles.token);
     let forked = token != 0;
     let number = if forked { token as u32 - 1 } else { declare(agent, handles, jni, thread) };
@@ -303,6 +317,9 @@ impl Default for Returned {
 extern "system" fn fork(env: *mut JNIEnv, _class: jclass, child: jobject, address: jlong) {
     guarded(env, |agent, handles, jni| {
         if jni.get_int(child, handles.token) != 0 {
+            return;
+        }
+        if mute(agent, handles, jni, child) {
             return;
         }
         agent.threads.many.store(true, Ordering::Relaxed);
