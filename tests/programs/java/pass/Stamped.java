@@ -1,0 +1,74 @@
+// A stamped lock: write, read, and an optimistic read whose attempt stands outside of the atomic
+// method, because an attempt that fails has seen half of a change.
+// atomic: Stamped.move, Stamped.lockedSum
+// property: atomicity
+
+import java.util.concurrent.locks.StampedLock;
+
+final class Stamped {
+    private final StampedLock lock = new StampedLock();
+    private int x;
+    private int y;
+
+    void move(int by) {
+        long stamp = lock.writeLock();
+        try {
+            x += by;
+            Workers.mix();
+            y -= by;
+        } finally {
+            lock.unlockWrite(stamp);
+        }
+    }
+
+    int lockedSum() {
+        long stamp = lock.readLock();
+        try {
+            int first = x;
+            Workers.mix();
+            return first + y;
+        } finally {
+            lock.unlock(stamp);
+        }
+    }
+
+    int sum() {
+        long stamp = lock.tryOptimisticRead();
+        int first = x;
+        Workers.mix();
+        int sum = first + y;
+        return lock.validate(stamp) ? sum : lockedSum();
+    }
+
+    void convert() {
+        long stamp = lock.readLock();
+        try {
+            while (x >= 0) {
+                long write = lock.tryConvertToWriteLock(stamp);
+                if (write != 0) {
+                    stamp = write;
+                    x++;
+                    y--;
+                    break;
+                }
+                lock.unlockRead(stamp);
+                stamp = lock.writeLock();
+            }
+        } finally {
+            lock.unlock(stamp);
+        }
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        Stamped it = new Stamped();
+        int[] wrong = new int[3];
+        Workers.all(3, me -> {
+            for (int i = 0; i < 100; i++) {
+                it.move(me);
+                it.convert();
+                wrong[me] |= it.sum() | it.lockedSum();
+            }
+        });
+        System.out.println(it.x + " " + it.y + " " + (wrong[0] | wrong[1] | wrong[2]));
+    }
+}
