@@ -1,5 +1,5 @@
 // Threads that park until it is their turn: the order comes from the volatile field, unpark only
-// wakes. And one that relies on nothing but unpark's permit being there before.
+// wakes.
 // atomic: ParkUnpark.step
 
 import java.util.concurrent.locks.LockSupport;
