@@ -1,0 +1,353 @@
+//! Java programs under observation, by the real command, on every JDK of the machine.
+//!
+//! `tests/programs/java/pass` has programs whose atomic methods are atomic in every schedule: no
+//! finding, in any run. `fail` has buggy ones with a forced interleaving: the bug is found, on the
+//! program's own data. Both print, fail and exit exactly as without observation.
+//!
+//! The comments at the head of a program say what is expected of it (`Program`).
+//! `PACELINE_JAVA_RUNS=50` makes 50 runs of each instead of a few.
+
+#![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use paceline_report::model::{Finding, Report};
+
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/java");
+
+/// Far more than any program needs: one that hangs must not hang the tests.
+const LIMIT: Duration = Duration::from_secs(300);
+
+#[test]
+fn correct_programs_have_no_findings() {
+    each_program(&programs("pass"), runs(3), no_findings);
+}
+
+#[test]
+fn methods_as_long_as_they_may_be_still_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("LongMethods.java");
+    fs::write(&path, long_methods()).unwrap();
+    each_program(&[Program::read(path)], 1, no_findings);
+}
+
+fn no_findings(program: &Program, _: ExitStatus, report: &Report) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if report.input.events == 0 {
+        wrong.push("nothing was observed".to_owned());
+    }
+    wrong.extend(report.findings.iter().map(|finding| format!("false alarm: {}", show(finding))));
+    wrong.extend(verdict_problem(program, report));
+    wrong
+}
+
+/// A program with methods near 64 KB: there is no room in them for events, and their jumps are far.
+fn long_methods() -> String {
+    let arrays = "cells[1] += cells[0];".repeat(4000);
+    let fields = "field += by;".repeat(5500);
+    let cases: String =
+        (0..2500).map(|i| format!("case {i}: field += cells[{}]; break;", i % 4)).collect();
+    format!(
+        "// atomic: LongMethods.arrays, LongMethods.fields, LongMethods.choose
+        final class LongMethods {{
+            private final int[] cells = {{1, 2, 3, 4}};
+            private int field;
+            synchronized void arrays() {{ {arrays} }}
+            synchronized void fields(int by) {{ while (by > 0) {{ if (by == 2) {{ {fields} }} by--; }} }}
+            synchronized void choose(int which) {{ switch (which) {{ {cases} }} }}
+            public static void main(String[] args) throws InterruptedException {{
+                LongMethods it = new LongMethods();
+                Workers.all(2, me -> {{
+                    it.arrays();
+                    it.fields(3);
+                    for (int i = 0; i < 2600; i += 100) {{ it.choose(i); }}
+                }});
+                System.out.println(it.cells[1] + \" \" + it.field);
+            }}
+        }}"
+    )
+}
+
+#[test]
+fn bugs_are_found_when_they_happen() {
+    each_program(&programs("fail"), runs(1), |program, status, report| {
+        let expected = program.expected();
+        let mut wrong = Vec::new();
+        if !report.findings.iter().any(|finding| program.is_expected(finding)) {
+            let found: Vec<_> = report.findings.iter().map(show).collect();
+            wrong.push(format!(
+                "{expected:?} not found in {} events, but {found:?}",
+                report.input.events
+            ));
+        }
+        if status.code() != Some(1) {
+            wrong.push(format!("{status} in spite of a finding"));
+        }
+        wrong
+    });
+}
+
+fn runs(usual: usize) -> usize {
+    let asked = std::env::var("PACELINE_JAVA_RUNS").ok();
+    asked.map_or(usual, |runs| runs.parse().expect("PACELINE_JAVA_RUNS is a number"))
+}
+
+/// Runs programs on all JDKs and panics with all that is wrong.
+fn each_program(
+    programs: &[Program],
+    runs: usize,
+    judge: impl Fn(&Program, ExitStatus, &Report) -> Vec<String>,
+) {
+    let mut wrong = String::new();
+    for jdk in jdks(programs.len()) {
+        let programs: Vec<_> = programs.iter().filter(|it| it.needs() <= jdk.version).collect();
+        let classes = jdk.compile(&programs);
+        for program in programs {
+            let plain = finish(&mut jdk.java(classes.path(), program));
+            for _ in 0..runs {
+                for problem in observe(&jdk, classes.path(), program, &plain, &judge) {
+                    let _ = writeln!(wrong, "{} on JDK {}: {problem}", program.name, jdk.version);
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// One observed run: what is wrong with it.
+fn observe(
+    jdk: &Jdk,
+    classes: &Path,
+    program: &Program,
+    plain: &Output,
+    judge: &impl Fn(&Program, ExitStatus, &Report) -> Vec<String>,
+) -> Vec<String> {
+    let report = tempfile::NamedTempFile::new().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.args(["run", "--quiet", "--format", "json", "--output"]).arg(report.path());
+    command.args(program.options()).arg("--");
+    let java = jdk.java(classes, program);
+    command.arg(java.get_program()).args(java.get_args());
+    let observed = finish(&mut command);
+    let mut wrong = different(plain, &observed);
+    let text = fs::read_to_string(report.path()).unwrap();
+    let Ok(read) = serde_json::from_str::<Report>(text.trim()) else {
+        wrong.push(format!("{}, no report but {text:?}", observed.status));
+        return wrong;
+    };
+    if read.incomplete {
+        wrong.push(format!("incomplete: {:?}", read.notes));
+    }
+    if read.findings.is_empty() && observed.status != plain.status {
+        wrong.push(format!("{} instead of {}", observed.status, plain.status));
+    }
+    wrong.extend(judge(program, observed.status, &read));
+    wrong
+}
+
+/// What a program has printed that is not the same.
+fn different(plain: &Output, observed: &Output) -> Vec<String> {
+    let pairs = [("prints", &plain.out, &observed.out), ("complains", &plain.err, &observed.err)];
+    let differs = pairs.into_iter().filter(|(_, plain, observed)| plain != observed);
+    differs
+        .map(|(what, plain, observed)| format!("{what} {observed:?} instead of {plain:?}"))
+        .collect()
+}
+
+/// A property that does not hold although there is no finding.
+fn verdict_problem(program: &Program, report: &Report) -> Option<String> {
+    let verdicts = &report.verdicts;
+    let asked = program.property();
+    let holds = [
+        ("atomicity", verdicts.atomicity.as_ref().map(|it| it.holds)),
+        ("determinism", verdicts.determinism.as_ref().map(|it| it.holds)),
+        ("race", verdicts.race.as_ref().map(|it| it.holds)),
+    ];
+    let missed = asked.split(',').find(|name| !holds.contains(&(*name, Some(true))));
+    missed.map(|name| format!("{name} does not hold, or was not decided"))
+}
+
+fn show(finding: &Finding) -> String {
+    let edges: Vec<_> = finding.cycle.iter().map(|it| it.edge.to.target.as_deref()).collect();
+    format!("{} {}: {} {edges:?}", finding.severity, finding.rule, finding.title)
+}
+
+/// A program and what its head says, a line for each, with commas between values:
+/// `atomic`, `except`, `deterministic`, `yield` (patterns), `property`, `needs` (the oldest JDK),
+/// `expect` (`violation LABEL`, or a rule and perhaps a label), `on` (what the cycle is about).
+struct Program {
+    name: String,
+    path: PathBuf,
+    head: Vec<(String, String)>,
+}
+
+impl Program {
+    fn read(path: PathBuf) -> Program {
+        let text = fs::read_to_string(&path).unwrap();
+        let comments = text.lines().map_while(|line| line.strip_prefix("// "));
+        let entries = comments.filter_map(|line| line.split_once(": "));
+        let known = |key: &str| {
+            let keys = "atomic except deterministic yield property needs expect on";
+            keys.split(' ').any(|known| known == key)
+        };
+        let head = entries.filter(|(key, _)| known(key));
+        let head = head.map(|(key, value)| (key.to_owned(), value.trim().to_owned())).collect();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        Program { name, path, head }
+    }
+
+    fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        let lines = self.head.iter().filter(move |(is, _)| is == key);
+        lines.flat_map(|(_, value)| value.split(',')).map(str::trim)
+    }
+
+    fn needs(&self) -> u32 {
+        self.values("needs").next().map_or(0, |version| version.parse().unwrap())
+    }
+
+    /// Correct programs are free of races too, unless they say that they are not.
+    fn property(&self) -> String {
+        let asked: Vec<_> = self.values("property").collect();
+        match (asked.is_empty(), self.expected().is_empty()) {
+            (false, _) => asked.join(","),
+            (true, true) => "atomicity,race".to_owned(),
+            (true, false) => "atomicity".to_owned(),
+        }
+    }
+
+    fn options(&self) -> Vec<String> {
+        let mut options = vec!["--property".to_owned(), self.property()];
+        for key in ["atomic", "except", "deterministic", "yield"] {
+            for value in self.values(key) {
+                options.extend([format!("--{key}"), value.to_owned()]);
+            }
+        }
+        options
+    }
+
+    fn expected(&self) -> String {
+        self.values("expect").collect()
+    }
+
+    fn is_expected(&self, finding: &Finding) -> bool {
+        let expected = self.expected();
+        let (rule, label) = expected.split_once(' ').unwrap_or((&expected, ""));
+        let rule = if rule == "violation" { "atomicity" } else { rule };
+        let right_rule = finding.rule.starts_with(rule) && finding.severity == "violation";
+        let blamed = finding.blame.as_ref().map_or("", |blame| blame.label.as_str());
+        let blamed = blamed.split('(').next().unwrap_or_default();
+        right_rule && (label.is_empty() || blamed == label) && self.is_about_its_data(finding)
+    }
+
+    /// Every edge of the cycle is on something that the program names.
+    fn is_about_its_data(&self, finding: &Finding) -> bool {
+        let edges = finding.cycle.iter().flat_map(|it| [&it.edge.from, &it.edge.to]);
+        let targets = edges.filter_map(|event| event.target.as_deref());
+        let named = |target: &str| self.values("on").any(|name| target.contains(name));
+        self.values("on").next().is_none() || targets.into_iter().all(named)
+    }
+}
+
+fn programs(folder: &str) -> Vec<Program> {
+    let files = fs::read_dir(Path::new(PROGRAMS).join(folder)).unwrap();
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(Program::read).collect()
+}
+
+struct Jdk {
+    home: PathBuf,
+    version: u32,
+}
+
+impl Jdk {
+    fn at(home: &Path) -> Option<Jdk> {
+        let home = home.canonicalize().ok()?;
+        let release = fs::read_to_string(home.join("release")).ok()?;
+        let version = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""))?;
+        let version = version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+        home.join("bin/javac").is_file().then_some(Jdk { home, version })
+    }
+
+    /// Compiles programs, and what all of them use, into a new folder.
+    fn compile(&self, programs: &[&Program]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = fs::read_dir(Path::new(PROGRAMS).join("lib")).unwrap();
+        let output = Command::new(self.home.join("bin/javac"))
+            .args(["-nowarn", "-d"])
+            .arg(folder.path())
+            .args(shared.map(|file| file.unwrap().path()))
+            .args(programs.iter().map(|program| &program.path))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        folder
+    }
+
+    fn java(&self, classes: &Path, program: &Program) -> Command {
+        let mut command = Command::new(self.home.join("bin/java"));
+        command.args(["-Xverify:all", "-cp"]).arg(classes).arg(&program.name);
+        command
+    }
+}
+
+/// The JDK of `JAVA_HOME` or of the path, and those beside it.
+fn jdks(programs: usize) -> Vec<Jdk> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
+    let folders = home.into_iter().chain(std::env::split_paths(&path));
+    let javac = folders.map(|it| it.join("javac")).find_map(|javac| javac.canonicalize().ok());
+    let Some(beside) = javac.as_deref().and_then(|javac| javac.ancestors().nth(3)) else {
+        skip(programs);
+        return Vec::new();
+    };
+    let homes = fs::read_dir(beside).unwrap().map(|file| file.unwrap().path());
+    let mut jdks: Vec<_> = homes.filter_map(|home| Jdk::at(&home)).collect();
+    jdks.sort_by(|a, b| (a.version, &a.home).cmp(&(b.version, &b.home)));
+    jdks.dedup_by(|a, b| a.home == b.home);
+    assert!(!jdks.is_empty(), "javac is there, but no JDK");
+    jdks
+}
+
+/// Without Java the tests are skipped, loudly; in CI that is a failure.
+fn skip(programs: usize) {
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "javac is not installed");
+    // Not by `eprintln!`, which is only shown of tests that fail.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: no javac, {programs} Java programs NOT tested");
+}
+
+/// What a process has printed, and how it ended.
+struct Output {
+    status: ExitStatus,
+    out: String,
+    err: String,
+}
+
+/// Runs a command to its end. Output goes through files, so that a full pipe stops nothing.
+fn finish(command: &mut Command) -> Output {
+    let [out, err] = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
+    command.stdin(Stdio::null()).stdout(out.reopen().unwrap()).stderr(err.reopen().unwrap());
+    let status = wait(command.spawn().unwrap(), command);
+    let [out, err] = [out, err].map(|file| fs::read(file.path()).unwrap());
+    let [out, err] = [out, err].map(|text| String::from_utf8_lossy(&text).into_owned());
+    Output { status, out, err }
+}
+
+fn wait(mut child: Child, command: &Command) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if start.elapsed() > LIMIT {
+            let _ = child.kill();
+            panic!("{command:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
