@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 #[test]
 fn correct_programs_have_no_findings() {
-    each_program(&programs("pass"), runs(3), no_findings);
+    each_program(&programs("pass"), runs(2), no_findings);
 }
 
 #[test]
@@ -41,7 +41,8 @@ fn no_findings(program: &Program, _: ExitStatus, report: &Report) -> Vec<String>
     if report.input.events == 0 {
         wrong.push("nothing was observed".to_owned());
     }
-    wrong.extend(report.findings.iter().map(|finding| format!("false alarm: {}", show(finding))));
+    let alarms = report.findings.iter().map(|finding| format!("false alarm: {}", show(finding)));
+    wrong.extend(alarms.take(3));
     wrong.extend(verdict_problem(program, report));
     wrong
 }
@@ -248,9 +249,20 @@ impl Program {
     fn is_about_its_data(&self, finding: &Finding) -> bool {
         let edges = finding.cycle.iter().flat_map(|it| [&it.edge.from, &it.edge.to]);
         let targets = edges.filter_map(|event| event.target.as_deref());
-        let named = |target: &str| self.values("on").any(|name| target.contains(name));
+        let named = |target: &str| {
+            let target = without_numbers(target);
+            self.values("on").any(|name| target.contains(name))
+        };
         self.values("on").next().is_none() || targets.into_iter().all(named)
     }
+}
+
+/// `Account#12.balance` is `Account.balance`, of whichever object.
+fn without_numbers(target: &str) -> String {
+    let mut parts = target.split('#');
+    let first = parts.next().unwrap_or_default().to_owned();
+    let digit = |c: char| c.is_ascii_digit();
+    parts.fold(first, |text, part| text + part.trim_start_matches(digit))
 }
 
 fn programs(folder: &str) -> Vec<Program> {

@@ -2,7 +2,7 @@
 // may be gone by then. The only documented interference is in the loop.
 // property: cooperability
 // yield: Buffer.pause
-// expect: cooperability Buffer.nonBlockingDequeue
+// expect: cooperability
 
 final class Buffer {
     private Object contents;

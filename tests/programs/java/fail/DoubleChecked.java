@@ -2,7 +2,7 @@
 // way. Here the instance comes into being between the two looks.
 // atomic: DoubleChecked.get
 // expect: violation DoubleChecked.get
-// on: DoubleChecked
+// on: DoubleChecked, java.lang.Class
 
 final class DoubleChecked {
     private static DoubleChecked instance;

@@ -2,7 +2,7 @@
 // threads use it without any order. No bad interleaving is needed to see that.
 // property: determinism
 // deterministic: OverlappingSort.sort
-// expect: determinism
+// expect: conflict-freedom
 // on: int[]
 
 final class OverlappingSort {

@@ -1,6 +1,6 @@
 // The quicksort of the SingleTrack paper: it forks a thread for each half, so it is not atomic, but
 // it is deterministic.
-// property: determinism,race
+// property: determinism
 // deterministic: Quicksort.quicksort
 
 final class Quicksort {
