@@ -9,7 +9,6 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -112,7 +111,10 @@ fn each_program(
             let plain = finish(&mut jdk.java(classes.path(), program));
             for _ in 0..runs {
                 for problem in observe(&jdk, classes.path(), program, &plain, &judge) {
-                    let _ = writeln!(wrong, "{} on JDK {}: {problem}", program.name, jdk.version);
+                    let problem = format!("{} on JDK {}: {problem}\n", program.name, jdk.version);
+                    // At once, because many runs take their time.
+                    let _ = std::io::stderr().write_all(problem.as_bytes());
+                    wrong += &problem;
                 }
             }
         }
