@@ -1,7 +1,6 @@
-// A stamped lock: write, read, and an optimistic read whose attempt stands outside of the atomic
-// method, because an attempt that fails has seen half of a change.
-// atomic: Stamped.move, Stamped.lockedSum
-// property: atomicity
+// A stamped lock: write, read, conversion, and optimistic reads when nobody writes any more. (An
+// optimistic read during a write sees half of it, and finds out later: that is interference.)
+// atomic: Stamped.move, Stamped.lockedSum, Stamped.sum
 
 import java.util.concurrent.locks.StampedLock;
 
@@ -66,7 +65,12 @@ final class Stamped {
             for (int i = 0; i < 100; i++) {
                 it.move(me);
                 it.convert();
-                wrong[me] |= it.sum() | it.lockedSum();
+                wrong[me] |= it.lockedSum();
+            }
+        });
+        Workers.all(3, me -> {
+            for (int i = 0; i < 50; i++) {
+                wrong[me] |= it.sum();
             }
         });
         System.out.println(it.x + " " + it.y + " " + (wrong[0] | wrong[1] | wrong[2]));
