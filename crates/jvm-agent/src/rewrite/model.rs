@@ -43,6 +43,15 @@ pub enum Shape {
     EndSeen,
     /// No event: the result belongs to the lock.
     Belongs,
+    /// A stamp becomes one for writing, behind the call: the first kind gives up a shared hold, the
+    /// second takes the lock.
+    ToWrite,
+    /// A stamp becomes one for reading: the first kind gives up an exclusive hold before the call,
+    /// the second takes the lock shared.
+    ToRead,
+    /// A hold ends before the call: the first kind is for an exclusive one, the second for a shared
+    /// one.
+    ToOptimistic,
 }
 
 impl Shape {
@@ -60,6 +69,9 @@ impl Shape {
         Shape::Locked,
         Shape::EndSeen,
         Shape::Belongs,
+        Shape::ToWrite,
+        Shape::ToRead,
+        Shape::ToOptimistic,
     ];
 }
 
