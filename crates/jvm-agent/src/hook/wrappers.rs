@@ -199,6 +199,9 @@ fn body(call: &Call, locals: &Locals) -> String {
             let link = "call belongs (Ljava/lang/Object;Ljava/lang/Object;)V\n";
             format!("{invoke}{keep}aload 0\naload {result}\n{link}{give}")
         }
+        Shape::Noted => {
+            format!("aload 0\ncall unmodelled (Ljava/lang/Object;)V\n{invoke}{keep}{give}")
+        }
         Shape::ToWrite => to_write(call, locals),
         Shape::ToRead => to_read(call, locals),
         Shape::ToOptimistic => to_optimistic(call, locals),
