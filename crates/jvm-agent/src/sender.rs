@@ -231,8 +231,8 @@ impl Sender {
         let stray = self.stray.load(Ordering::Relaxed);
         if stray > 0 {
             output.note(
-                note::REMARK,
-                b"releases of locks by threads that did not hold them",
+                note::UNMODELLED,
+                b"releases of locks by threads that did not take them",
                 stray,
             );
         }

@@ -13,6 +13,7 @@ const FIELD: u8 = 9;
 const METHOD: u8 = 10;
 const INTERFACE_METHOD: u8 = 11;
 const NAME_AND_TYPE: u8 = 12;
+const METHOD_HANDLE: u8 = 15;
 
 /// A field or method as code names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,6 +109,18 @@ impl<'a> Pool<'a> {
         let descriptor = self.text(both.u2()?)?;
         let interface = self.entry(index, &[INTERFACE_METHOD]).is_ok();
         Ok(Reference { owner, name, descriptor, interface })
+    }
+
+    /// The methods, constructors and fields that the class has handles of, such as `map::get`.
+    pub fn referred_methods(&self) -> Outcome<Vec<Reference<'a>>> {
+        let mut found = Vec::new();
+        for index in 1..self.offsets.len() as u16 {
+            if let Ok(mut entry) = self.entry(index, &[METHOD_HANDLE]) {
+                entry.bytes(1)?;
+                found.push(self.reference(entry.u2()?)?);
+            }
+        }
+        Ok(found)
     }
 
     fn add(&mut self, entry: Vec<u8>) -> Outcome<u16> {

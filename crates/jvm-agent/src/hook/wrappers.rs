@@ -199,7 +199,59 @@ fn body(call: &Call, locals: &Locals) -> String {
             let link = "call belongs (Ljava/lang/Object;Ljava/lang/Object;)V\n";
             format!("{invoke}{keep}aload 0\naload {result}\n{link}{give}")
         }
+        Shape::Noted => {
+            format!("aload 0\ncall unmodelled (Ljava/lang/Object;)V\n{invoke}{keep}{give}")
+        }
+        Shape::ToWrite => to_write(call, locals),
+        Shape::ToRead => to_read(call, locals),
+        Shape::ToOptimistic => to_optimistic(call, locals),
     }
+}
+
+/// Jumps if the stamp in the first parameter is not one of a mode.
+fn unless_stamp(mode: &str, label: &str) -> String {
+    let owner = "java/util/concurrent/locks/StampedLock";
+    format!("lload 1\ninvokestatic {owner}.is{mode}Stamp (J)Z\nifeq {label}\n")
+}
+
+/// The call, behind events that say that it succeeds: whoever waits for the lock may get it inside.
+/// It fails for stamps that are not valid; then the events were wrong.
+fn told_before(call: &Call, locals: &Locals) -> String {
+    let unless = unless_success(call, locals, "failed");
+    let give = give_result(call, locals);
+    let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
+    format!("told:\n{invoke}{unless}{give}failed:\niload {}\ncall inexact (I)V\n{give}", locals.site)
+}
+
+fn to_write(call: &Call, locals: &Locals) -> String {
+    let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
+    let unless = unless_success(call, locals, "same");
+    let held = unless_stamp("ReadLock", "free");
+    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let write = unless_stamp("WriteLock", "changed");
+    let give = give_result(call, locals);
+    format!("{invoke}{unless}{write}goto same\nchanged:\n{held}{first}free:\n{second}same:\n{give}")
+}
+
+fn to_read(call: &Call, locals: &Locals) -> String {
+    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let write = unless_stamp("WriteLock", "other");
+    let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
+    let unless = unless_success(call, locals, "same");
+    let free = unless_stamp("OptimisticRead", "same");
+    let give = give_result(call, locals);
+    let told = told_before(call, locals);
+    format!("{write}{first}{second}{told}other:\n{invoke}{unless}{free}{second}same:\n{give}")
+}
+
+fn to_optimistic(call: &Call, locals: &Locals) -> String {
+    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let write = unless_stamp("WriteLock", "other");
+    let read = unless_stamp("ReadLock", "free");
+    let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
+    let give = give_result(call, locals);
+    let told = told_before(call, locals);
+    format!("{write}{first}{told}other:\n{read}{second}goto told\nfree:\n{invoke}{give}")
 }
 
 /// Writes the event of a call that is held.

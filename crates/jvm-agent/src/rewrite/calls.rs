@@ -1,5 +1,6 @@
 //! The table of modelled methods, read from its text.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::model::{Call, Kept, Model, Shape};
@@ -14,6 +15,8 @@ pub struct Table {
     pub calls: Vec<Call>,
     /// Classes that order threads in a way that is not modelled, with slashes.
     pub unmodelled: Vec<String>,
+    /// Classes that need no model, and which of their methods; all if none is named.
+    pub known: HashMap<String, Vec<String>>,
 }
 
 /// The table.
@@ -55,6 +58,9 @@ fn read(text: &str) -> Option<Table> {
             }
             ["also", ref classes @ ..] => part.as_mut()?.also = owned(classes),
             ["only", ref classes @ ..] => part.as_mut()?.only = owned(classes),
+            ["known", class, ref methods @ ..] => {
+                table.known.insert(class.to_owned(), owned(methods));
+            }
             ["unmodelled", class] => table.unmodelled.push(class.to_owned()),
             [shape, kinds, descriptor, ref names @ ..] => {
                 let part = part.as_ref()?;

@@ -379,13 +379,14 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             code.instructions[i].behind = Snippet::new(pool).call(b"cloned", descriptor)?.code;
             return Ok(());
         }
-        if opcode == op::INVOKESPECIAL {
+        let found = match opcode {
+            op::INVOKESPECIAL => None,
+            _ => model::find(&called, opcode == op::INVOKESTATIC),
+        };
+        let Some(found) = found else {
+            self.summary.unmodelled.extend(model::unmodelled(&called));
             return Ok(());
-        }
-        if let Some(name) = model::unmodelled(called.owner) {
-            self.summary.unmodelled.push(name);
-        }
-        let Some(found) = model::find(&called, opcode == op::INVOKESTATIC) else { return Ok(()) };
+        };
         context.doings.calls_block = false;
         let line = code.line(at);
         let mut first = 0;

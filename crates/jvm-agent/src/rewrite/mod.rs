@@ -53,7 +53,7 @@ pub struct Summary {
     /// Methods that are observed in part or not at all, and what is missing.
     pub degraded: Vec<(Vec<u8>, &'static str)>,
     /// Calls of the platform that order threads in a way that is not understood.
-    pub unmodelled: Vec<&'static str>,
+    pub unmodelled: Vec<Vec<u8>>,
 }
 
 /// Rewrites a class of the application.
@@ -81,7 +81,10 @@ pub fn rewrite(
             rewriter.method(member, &attributes, attribute.body, &mut pool)
         })?;
     }
-    let summary = rewriter.finish();
+    let mut summary = rewriter.finish();
+    summary.unmodelled.extend(model::unmodelled_base(class.super_name));
+    let referred = pool.referred_methods()?;
+    summary.unmodelled.extend(referred.iter().filter_map(model::unmodelled_reference));
     Ok((class.assemble(&pool, &fields, &methods), summary))
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::calls::table;
-use super::names::{is_platform, parameters};
+use super::names::{dotted, parameters};
 use super::site::Target;
 use crate::classfile::pool::Reference;
 use paceline_trace::Kind;
@@ -43,6 +43,17 @@ pub enum Shape {
     EndSeen,
     /// No event: the result belongs to the lock.
     Belongs,
+    /// No event, but a note that this is not modelled.
+    Noted,
+    /// A stamp becomes one for writing, behind the call: the first kind gives up a shared hold, the
+    /// second takes the lock.
+    ToWrite,
+    /// A stamp becomes one for reading: the first kind gives up an exclusive hold before the call,
+    /// the second takes the lock shared.
+    ToRead,
+    /// A hold ends before the call: the first kind is for an exclusive one, the second for a shared
+    /// one.
+    ToOptimistic,
 }
 
 impl Shape {
@@ -60,6 +71,10 @@ impl Shape {
         Shape::Locked,
         Shape::EndSeen,
         Shape::Belongs,
+        Shape::Noted,
+        Shape::ToWrite,
+        Shape::ToRead,
+        Shape::ToOptimistic,
     ];
 }
 
@@ -224,9 +239,45 @@ fn names(call: &Call, owner: &[u8]) -> bool {
 }
 
 /// The name of something that orders threads in a way that is not modelled, if a call is that.
-pub fn unmodelled(owner: &[u8]) -> Option<&'static str> {
-    if !is_platform(owner) {
-        return None;
+pub fn unmodelled(called: &Reference) -> Option<Vec<u8>> {
+    if is_unmodelled_class(called.owner) {
+        return Some(dotted(called.owner));
     }
-    table().unmodelled.iter().map(String::as_str).find(|class| class.as_bytes() == owner)
+    let exact = [called.name, called.descriptor].concat();
+    let is_this = |method: &String| [called.name, &exact[..]].contains(&method.as_bytes());
+    let known = std::str::from_utf8(called.owner).ok().and_then(|it| table().known.get(it));
+    let is_known = known.is_some_and(|methods| methods.is_empty() || methods.iter().any(is_this));
+    (is_concurrent(called.owner) && !is_known)
+        .then(|| [&dotted(called.owner)[..], b".", called.name].concat())
+}
+
+/// The same for the class that a class of the application extends: code names the latter, so calls
+/// of what it inherits are not found.
+pub fn unmodelled_base(class: &[u8]) -> Option<Vec<u8>> {
+    let all = std::str::from_utf8(class).ok().and_then(|it| table().known.get(it));
+    let is_changed_inside = all.is_some_and(Vec::is_empty) && !is_lock(class);
+    let concurrent = is_concurrent(class) && !is_changed_inside;
+    (concurrent || is_unmodelled_class(class))
+        .then(|| [b"a class that extends ", &dotted(class)[..]].concat())
+}
+
+/// The same for a method that is referred to, to be called by the platform.
+pub fn unmodelled_reference(called: &Reference) -> Option<Vec<u8>> {
+    let modelled = [true, false].into_iter().any(|is_static| find(called, is_static).is_some());
+    if modelled {
+        return Some([&dotted(called.owner)[..], b"::", called.name].concat());
+    }
+    unmodelled(called)
+}
+
+fn is_unmodelled_class(class: &[u8]) -> bool {
+    table().unmodelled.iter().any(|it| it.as_bytes() == class)
+}
+
+fn is_lock(class: &[u8]) -> bool {
+    class.starts_with(b"java/util/concurrent/locks/")
+}
+
+fn is_concurrent(class: &[u8]) -> bool {
+    class.starts_with(b"java/util/concurrent/") && !class.ends_with(b"Exception")
 }

@@ -202,7 +202,7 @@ impl Agent {
             self.sender.note(note::FAILED, &text, 1);
         }
         for name in &summary.unmodelled {
-            self.sender.note(note::UNMODELLED, name.as_bytes(), 1);
+            self.sender.note(note::UNMODELLED, name, 1);
         }
     }
 

@@ -4,6 +4,7 @@
 pub mod agent;
 mod buffer;
 mod jvm;
+mod keys;
 mod memory;
 mod natives;
 mod statics;

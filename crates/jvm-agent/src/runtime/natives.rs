@@ -5,10 +5,12 @@ use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
 use paceline_trace::Kind;
+use paceline_trace::record::wire::note;
 
 use super::agent::{Agent, agent};
 use super::buffer::Buffer;
 use super::jvm::Jni;
+use super::keys::KeyHandles;
 use super::memory::{Seized, seize, word_at};
 use super::threads::Threads;
 use crate::holds::Given;
@@ -46,10 +48,7 @@ pub struct Handles {
     read_lock: jclass,
     write_lock: jclass,
     reentrant_lock: jclass,
-    string: jclass,
-    hash_code: jmethodID,
-    integer: jclass,
-    long: jclass,
+    pub(super) keys: KeyHandles,
 }
 
 // SAFETY: ids and global references may be used by all threads.
@@ -63,7 +62,6 @@ impl Handles {
         let class = |name: &CStr| jni.find_class(name).map(|c| jni.keep(c));
         let thread = class(c"java/lang/Thread")?;
         let hook = class(c"java/lang/PacelineHook")?;
-        let object = class(c"java/lang/Object")?;
         let class_class = class(c"java/lang/Class")?;
         let unsafe_class = class(c"jdk/internal/misc/Unsafe")?;
         let get_unsafe =
@@ -99,10 +97,7 @@ impl Handles {
             read_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock")?,
             write_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock")?,
             reentrant_lock: class(c"java/util/concurrent/locks/ReentrantLock")?,
-            string: class(c"java/lang/String")?,
-            hash_code: jni.method(object, c"hashCode", c"()I")?,
-            integer: class(c"java/lang/Integer")?,
-            long: class(c"java/lang/Long")?,
+            keys: KeyHandles::find(jni)?,
         })
     }
 }
@@ -374,6 +369,19 @@ extern "system" fn inexact(env: *mut JNIEnv, _class: jclass, _site: jint) {
     guarded(env, |agent, _, _| agent.sender.inexact());
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_unmodelled")]
+extern "system" fn unmodelled(env: *mut JNIEnv, _class: jclass, object: jobject) {
+    guarded(env, |agent, _, jni| {
+        if object.is_null() {
+            return;
+        }
+        let class = jni.class_of(object);
+        let name = readable_class(&agent.jvmti.signature(class));
+        jni.drop_local(class);
+        agent.sender.note(note::UNMODELLED, &[&name[..], b" as a whole"].concat(), 1);
+    });
+}
+
 #[unsafe(export_name = "Java_java_lang_PacelineHook_lockEvent0")]
 extern "system" fn lock_event(
     env: *mut JNIEnv,
@@ -450,30 +458,4 @@ fn lock_site(agent: &Agent, site: u32) -> Option<(Option<Kind>, u8)> {
     }
     let kind = (known >> 8 & 0xff).checked_sub(1).and_then(|i| Kind::ALL.get(i as usize).copied());
     Some((kind, known as u8))
-}
-
-/// Tags that keep the indices of different kinds of keys apart.
-const NUMBER_KEY: u64 = 1 << 62;
-const TEXT_KEY: u64 = 2 << 62;
-
-#[unsafe(export_name = "Java_java_lang_PacelineHook_keyIndex")]
-extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
-    guarded(env, |_, handles, jni| {
-        if key.is_null() {
-            return 0;
-        }
-        if jni.is_instance(key, handles.string) {
-            return (TEXT_KEY | text_hash(&jni.characters(key)) >> 2) as jlong;
-        }
-        let hash = u64::from(jni.call_int(key, handles.hash_code) as u32);
-        let number = jni.is_instance(key, handles.integer) || jni.is_instance(key, handles.long);
-        (if number { NUMBER_KEY | hash } else { hash }) as jlong
-    })
-}
-
-/// A hash of 64 bits (FNV-1a), so that two texts of a program have the same one never.
-fn text_hash(characters: &[u16]) -> u64 {
-    characters
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, &c| (hash ^ u64::from(c)).wrapping_mul(0x100_0000_01b3))
 }

@@ -58,6 +58,27 @@ final class Stamped {
         }
     }
 
+    int lower() {
+        long write = lock.writeLock();
+        x++;
+        y--;
+        long read = lock.tryConvertToReadLock(write);
+        int first = x;
+        Workers.mix();
+        int sum = first + y;
+        long none = lock.tryConvertToOptimisticRead(read);
+        long again = lock.tryConvertToReadLock(none);
+        if (again != 0) {
+            sum |= x + y;
+            lock.unlockRead(again);
+        }
+        long last = lock.writeLock();
+        x--;
+        y++;
+        lock.tryConvertToOptimisticRead(last);
+        return sum;
+    }
+
     public static void main(String[] args) throws InterruptedException {
         Stamped it = new Stamped();
         int[] wrong = new int[3];
@@ -65,6 +86,7 @@ final class Stamped {
             for (int i = 0; i < 100; i++) {
                 it.move(me);
                 it.convert();
+                wrong[me] |= it.lower();
                 wrong[me] |= it.lockedSum();
             }
         });
