@@ -40,9 +40,23 @@ fn no_findings(program: &Program, _: ExitStatus, report: &Report) -> Vec<String>
     if report.input.events == 0 {
         wrong.push("nothing was observed".to_owned());
     }
+    if let Some(gap) = program.gap() {
+        return [wrong, only_warned_of(gap, report)].concat();
+    }
     let alarms = report.findings.iter().map(|finding| format!("false alarm: {}", show(finding)));
     wrong.extend(alarms.take(3));
     wrong.extend(verdict_problem(program, report));
+    wrong
+}
+
+/// What a program uses is not understood: the report says so, and finds nothing for certain.
+fn only_warned_of(gap: &str, report: &Report) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if !report.notes.iter().any(|note| note.contains(gap)) {
+        wrong.push(format!("no note about {gap}, but {:?}", report.notes));
+    }
+    let certain = report.findings.iter().filter(|finding| finding.severity == "violation");
+    wrong.extend(certain.map(|finding| format!("not certain: {}", show(finding))).take(3));
     wrong
 }
 
@@ -78,6 +92,9 @@ fn bugs_are_found_when_they_happen() {
     each_program(&programs("fail"), runs(1), |program, status, report| {
         let expected = program.expected();
         let mut wrong = Vec::new();
+        if let Some(gap) = program.gap() {
+            return only_warned_of(gap, report);
+        }
         if !report.findings.iter().any(|finding| program.is_expected(finding)) {
             let found: Vec<_> = report.findings.iter().map(show).collect();
             wrong.push(format!(
@@ -146,7 +163,8 @@ fn observe(
     if read.incomplete {
         wrong.push(format!("incomplete: {:?}", read.notes));
     }
-    if read.findings.is_empty() && observed.status != plain.status {
+    let quiet = read.findings.is_empty() && program.gap().is_none();
+    if quiet && observed.status != plain.status {
         wrong.push(format!("{} instead of {}", observed.status, plain.status));
     }
     wrong.extend(judge(program, observed.status, &read));
@@ -182,7 +200,9 @@ fn show(finding: &Finding) -> String {
 
 /// A program and what its head says, a line for each, with commas between values:
 /// `atomic`, `except`, `deterministic`, `yield` (patterns), `property`, `needs` (the oldest JDK),
-/// `expect` (`violation LABEL`, or a rule and perhaps a label), `on` (what the cycle is about).
+/// `expect` (`violation LABEL`, or a rule and perhaps a label), `on` (what the cycle is about),
+/// `gap` (what it uses that is not modelled: a bug is missed, and races are warnings. The test fails
+/// once there is a model, so that the line goes).
 struct Program {
     name: String,
     path: PathBuf,
@@ -195,7 +215,7 @@ impl Program {
         let comments = text.lines().map_while(|line| line.strip_prefix("// "));
         let entries = comments.filter_map(|line| line.split_once(": "));
         let known = |key: &str| {
-            let keys = "atomic except deterministic yield property needs expect on";
+            let keys = "atomic except deterministic yield property needs expect on gap";
             keys.split(' ').any(|known| known == key)
         };
         let head = entries.filter(|(key, _)| known(key));
@@ -207,6 +227,10 @@ impl Program {
     fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
         let lines = self.head.iter().filter(move |(is, _)| is == key);
         lines.flat_map(|(_, value)| value.split(',')).map(str::trim)
+    }
+
+    fn gap(&self) -> Option<&str> {
+        self.values("gap").next()
     }
 
     fn needs(&self) -> u32 {

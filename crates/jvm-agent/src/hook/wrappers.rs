@@ -220,7 +220,10 @@ fn told_before(call: &Call, locals: &Locals) -> String {
     let unless = unless_success(call, locals, "failed");
     let give = give_result(call, locals);
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
-    format!("told:\n{invoke}{unless}{give}failed:\niload {}\ncall inexact (I)V\n{give}", locals.site)
+    format!(
+        "told:\n{invoke}{unless}{give}failed:\niload {}\ncall inexact (I)V\n{give}",
+        locals.site
+    )
 }
 
 fn to_write(call: &Call, locals: &Locals) -> String {

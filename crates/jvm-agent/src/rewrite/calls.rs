@@ -140,6 +140,13 @@ mod tests {
     }
 
     #[test]
+    fn what_needs_no_model_is_known() {
+        let known = &read(TABLE).expect("a well-formed table").known;
+        assert!(known["java/util/concurrent/Callable"].is_empty());
+        assert!(known["java/util/concurrent/ConcurrentHashMap"].contains(&"<init>".to_owned()));
+    }
+
+    #[test]
     fn no_two_lines_are_about_the_same_call() {
         let mut seen = std::collections::HashSet::new();
         for call in &table().calls {

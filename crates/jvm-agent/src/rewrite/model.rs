@@ -281,3 +281,47 @@ fn is_lock(class: &[u8]) -> bool {
 fn is_concurrent(class: &[u8]) -> bool {
     class.starts_with(b"java/util/concurrent/") && !class.ends_with(b"Exception")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn called(text: &'static str) -> Reference<'static> {
+        let (method, descriptor) = text.split_at(text.find('(').expect("a descriptor"));
+        let (owner, name) = method.rsplit_once('.').expect("a class");
+        let [owner, name, descriptor] = [owner, name, descriptor].map(str::as_bytes);
+        Reference { owner, name, descriptor, interface: false }
+    }
+
+    #[test]
+    fn what_is_not_modelled_is_told() {
+        let told = |text| unmodelled(&called(text)).is_some();
+        assert!(told("java/util/concurrent/locks/StampedLock.validate(J)Z"));
+        assert!(told("java/util/concurrent/CopyOnWriteArraySet.<init>()V"));
+        assert!(told("java/lang/invoke/VarHandle.getVolatile(LApp;)I"));
+        assert!(told("java/util/concurrent/ConcurrentSkipListMap.<init>(Ljava/util/Comparator;)V"));
+        assert!(!told("java/util/concurrent/ConcurrentSkipListMap.<init>()V"));
+        assert!(!told("java/util/concurrent/locks/ReentrantLock.isLocked()Z"));
+        assert!(!told("java/util/concurrent/ExecutionException.<init>()V"));
+        assert!(!told("java/util/HashMap.values()Ljava/util/Collection;"));
+    }
+
+    #[test]
+    fn a_reference_to_a_modelled_method_is_told() {
+        let told = |text| unmodelled_reference(&called(text)).is_some();
+        assert!(told("java/util/concurrent/locks/Lock.lock()V"));
+        assert!(told("java/util/concurrent/locks/LockSupport.park()V"));
+        assert!(!told("java/util/concurrent/TimeUnit.sleep(J)V"));
+        assert!(!told("App.lock()V"));
+    }
+
+    #[test]
+    fn what_is_inherited_of_a_modelled_class_is_told() {
+        let told = |class: &str| unmodelled_base(class.as_bytes()).is_some();
+        assert!(told("java/util/concurrent/locks/ReentrantLock"));
+        assert!(told("java/util/concurrent/locks/AbstractQueuedSynchronizer"));
+        assert!(told("java/util/concurrent/ConcurrentHashMap"));
+        assert!(!told("java/util/concurrent/RecursiveTask"));
+        assert!(!told("java/lang/Object"));
+    }
+}

@@ -2,6 +2,7 @@
 // atomic: HandleGetSet.next
 // expect: violation HandleGetSet.next
 // on: HandleGetSet
+// gap: java.lang.invoke.VarHandle
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
