@@ -172,6 +172,7 @@ pub const CHANGES: &[Change] = &[
             take("runWorker", "(", Place::Call("run"), Given::Top),
             post("tryTerminate", "()V", Given::This),
             take("awaitTermination", "(J", Place::Return, Given::This),
+            take("isTerminated", "()Z", Place::Return, Given::This),
         ],
     ),
     hooked(
@@ -194,6 +195,7 @@ pub const CHANGES: &[Change] = &[
         &[
             post("taskComplete", "(Ljava/lang/Thread;)V", Given::This),
             take("awaitTermination", "(", Place::Return, Given::This),
+            take("isTerminated", "()Z", Place::Return, Given::This),
             take("close", "()V", Place::Return, Given::This),
         ],
     ),
@@ -228,6 +230,12 @@ pub const CHANGES: &[Change] = &[
         &[
             post("externalSubmit", "(Ljava/util/concurrent/ForkJoinTask;)", Given::First),
             post("poolSubmit", "(ZLjava/util/concurrent/ForkJoinTask;)", Given::Second),
+            // Who waits for all tasks is not ordered behind them.
+            hook("awaitTermination", "(J", Place::Entry, Given::This, "unmodelled"),
+            hook("awaitQuiescence", "(J", Place::Entry, Given::This, "unmodelled"),
+            hook("isTerminated", "()Z", Place::Entry, Given::This, "unmodelled"),
+            hook("isQuiescent", "()Z", Place::Entry, Given::This, "unmodelled"),
+            hook("close", "()V", Place::Entry, Given::This, "unmodelled"),
         ],
     ),
     hooked(
