@@ -4,7 +4,7 @@
 //! One instruction a line; `;` starts a comment. `method ACCESS NAME DESCRIPTOR` to `end` is a method
 //! (`native` in place of code when it has none; `reserved` ones run on even if the stack overflows, `inline` and `apart` speak to the compilers), `field ACCESS NAME DESCRIPTOR` a field, `name:` a
 //! label, `catch FROM TO HANDLER` a protected range. Stack and locals are generous. Some words
-//! stand for the few instructions that nearly every method needs: see [`shorthand`].
+//! stand for the few instructions that nearly every method needs: see `shorthand`.
 
 use std::collections::HashMap;
 
