@@ -170,6 +170,10 @@ pub const CHANGES: &[Change] = &[
         &[
             post("execute", "(Ljava/lang/Runnable;)V", Given::First),
             take("runWorker", "(", Place::Call("run"), Given::Top),
+            // A worker that has counted itself out, which it does in these, need not be the one that
+            // ends the pool.
+            post("getTask", "()", Given::This),
+            post("processWorkerExit", "(", Given::This),
             post("tryTerminate", "()V", Given::This),
             take("awaitTermination", "(J", Place::Return, Given::This),
             take("isTerminated", "()Z", Place::Return, Given::This),
