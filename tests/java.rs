@@ -173,7 +173,8 @@ fn observe(
 
 /// What a program has printed that is not the same.
 fn different(plain: &Output, observed: &Output) -> Vec<String> {
-    let pairs = [("prints", &plain.out, &observed.out), ("complains", &plain.err, &observed.err)];
+    let err = but_full_stacks(&observed.err);
+    let pairs = [("prints", &plain.out, &observed.out), ("complains", &plain.err, &err)];
     let differs = pairs.into_iter().filter(|(_, plain, observed)| plain != observed);
     differs
         .map(|(what, plain, observed)| format!("{what} {observed:?} instead of {plain:?}"))
@@ -357,6 +358,13 @@ fn skip(programs: usize) {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "javac is not installed");
     // Not by `eprintln!`, which is only shown of tests that fail.
     let _ = writeln!(std::io::stderr(), "SKIPPED: no javac, {programs} Java programs NOT tested");
+}
+
+/// What a program complains of, without what the VM itself says when a stack is full within one of
+/// our methods. Whether it is depends on the depth at which it happens (docs/jvm.md, Limits).
+fn but_full_stacks(text: &str) -> String {
+    const FULL: &str = "Potentially dangerous stack overflow in ReservedStackAccess";
+    text.split_inclusive('\n').filter(|line| !line.contains(FULL)).collect()
 }
 
 /// What a process has printed, and how it ended.
