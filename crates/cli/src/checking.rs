@@ -2,6 +2,7 @@
 //! something to explain, further passes tell the story.
 
 use std::ops::ControlFlow;
+use std::sync::mpsc::sync_channel;
 
 use paceline_analysis::atomicity::{Atomicity, Engine, Options, Running, Velodrome};
 use paceline_analysis::atomizer::Atomizer;
@@ -172,6 +173,38 @@ fn feed(
     if done.iter().all(|&d| d) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
+/// The first pass. Half of many analyses get a thread of their own, unless one of them may stop the
+/// reading: where it stops must not depend on who is faster.
+fn decide(
+    trace: &Trace,
+    open: &mut Open,
+    deciders: &mut Deciders,
+    may_stop: bool,
+) -> (Reading, Result<(), Error>) {
+    let mut analyses = deciders.each();
+    let mut done = Vec::new();
+    if may_stop || analyses.len() < 4 {
+        return trace.read(open, |batch| feed(&mut analyses, &mut done, batch));
+    }
+    let half = analyses.len() / 2;
+    let (others, mine) = analyses.split_at_mut(half);
+    std::thread::scope(|scope| {
+        let (batches, theirs) = sync_channel::<Batch>(4);
+        scope.spawn(move || {
+            let mut done = Vec::new();
+            for batch in theirs {
+                let _ = feed(others, &mut done, &batch);
+            }
+        });
+        trace.read(open, |batch| {
+            // The other end goes on until this one is dropped.
+            let _ = batches.send(batch.clone());
+            let _ = feed(mine, &mut done, batch);
+            ControlFlow::Continue(())
+        })
+    })
+}
+
 /// A trace's report, and how it ended.
 pub struct Checked {
     pub report: model::Report,
@@ -183,9 +216,7 @@ pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
     let mut open = trace.open_first()?;
     let filter = question.filter_race_free.then(|| race_filter(trace)).transpose()?;
     let mut deciders = Deciders::new(question, filter);
-    let mut done = Vec::new();
-    let (reading, outcome) =
-        trace.read(&mut open, |batch| feed(&mut deciders.each(), &mut done, batch));
+    let (reading, outcome) = decide(trace, &mut open, &mut deciders, question.first_only);
     outcome?;
     trace.end_first(&open)?;
     deciders.each().into_iter().for_each(Analysis::finish);
