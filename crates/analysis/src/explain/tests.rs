@@ -1,3 +1,5 @@
+//! Explanations by hand, and compared with the definition: shortest cycles, blame, refuted blocks.
+
 use hashbrown::HashSet;
 use paceline_trace::{Op, Trace};
 

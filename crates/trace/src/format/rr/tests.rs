@@ -1,3 +1,5 @@
+//! RoadRunner logs: every kind of line, and what is mixed into them.
+
 use super::*;
 use crate::notation::Trace;
 
