@@ -1,21 +1,27 @@
 //! How the edges of one event enter the graph: [`Inside`] a transaction that runs, or into a
 //! [`Single`] event that is a transaction by itself.
 
-use crate::ancestors::{Ancestors, Node};
+use crate::ancestors::Node;
 use crate::frontier::Visitor;
-use crate::slots::SlotSet;
+use crate::precedence::Precedence;
 
 /// An event of a running transaction.
-pub struct Inside<'a, S> {
-    /// The graph.
-    pub graph: &'a mut Ancestors<S>,
-    /// The transaction.
-    pub current: Node,
+pub struct Inside<'a, G> {
+    graph: &'a mut G,
+    current: Node,
     /// Whether an edge has closed a cycle.
     pub cycle: bool,
 }
 
-impl<S: SlotSet> Visitor for Inside<'_, S> {
+impl<'a, G: Precedence> Inside<'a, G> {
+    /// An event of a transaction that runs.
+    #[inline(always)]
+    pub fn new(graph: &'a mut G, current: Node) -> Self {
+        Inside { graph, current, cycle: false }
+    }
+}
+
+impl<G: Precedence> Visitor for Inside<'_, G> {
     #[inline(always)]
     fn after(&mut self, node: Node) {
         if !self.graph.covers(self.current, node) && node != self.current {
@@ -25,6 +31,7 @@ impl<S: SlotSet> Visitor for Inside<'_, S> {
 
     #[inline(always)]
     fn settle(&mut self) -> Node {
+        self.graph.settle(self.current);
         self.current
     }
 
@@ -41,35 +48,32 @@ impl<S: SlotSet> Visitor for Inside<'_, S> {
 
 /// An event that is a transaction by itself. No edge leaves it before all have come in, so it
 /// cannot close a cycle.
-pub struct Single<'a, S> {
-    /// The graph.
-    pub graph: &'a mut Ancestors<S>,
+pub struct Single<'a, G: Precedence> {
+    graph: &'a mut G,
     /// The transaction of the same thread before it.
-    pub last: Node,
-    /// Running transactions that come before the event, besides those before `last`.
-    pub set: Option<S>,
+    last: Node,
+    sources: G::Sources,
 }
 
-impl<S: SlotSet> Visitor for Single<'_, S> {
+impl<'a, G: Precedence> Single<'a, G> {
+    /// A single event of a thread whose transaction before it was `last`.
+    #[inline(always)]
+    pub fn new(graph: &'a mut G, last: Node) -> Self {
+        Single { graph, last, sources: G::Sources::default() }
+    }
+}
+
+impl<G: Precedence> Visitor for Single<'_, G> {
     #[inline(always)]
     fn after(&mut self, node: Node) {
-        if self.graph.covers(self.last, node) {
-            return;
-        }
-        let before = self.graph.generators(node);
-        match &mut self.set {
-            Some(set) => set.add(&before),
-            None => self.set = Some(before),
+        if !self.graph.covers(self.last, node) {
+            self.graph.gather(&mut self.sources, node);
         }
     }
 
     #[inline(always)]
     fn settle(&mut self) -> Node {
-        match &self.set {
-            None if self.graph.is_dead(self.last) => Node::DEAD,
-            None => self.last,
-            Some(set) => self.graph.single(self.last, set),
-        }
+        self.graph.single(self.last, &mut self.sources)
     }
 
     #[inline(always)]

@@ -28,7 +28,9 @@ mod history;
 mod lockset;
 pub mod minimize;
 pub mod occurrence;
+pub mod ordered;
 pub mod plain;
+pub mod precedence;
 pub mod race;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;

@@ -1,6 +1,7 @@
 //! The default engine: exact like Velodrome, linear like AeroDrome, cheaper than both. It keeps
-//! the running-ancestor graph ([`crate::ancestors`]) up to date with every conflict
-//! ([`crate::frontier`]) and reports a cycle at the very event that closes it.
+//! a graph of transactions up to date with every conflict ([`crate::frontier`]) and reports a cycle
+//! at the very event that closes it. The graph is an ordered one ([`crate::ordered`]) as long as
+//! there is no cycle, and the running-ancestor graph ([`crate::ancestors`]) while there is one.
 //!
 //! A transaction is an outermost block, or a single event outside of every block. Each event
 //! costs a look at one variable, lock or thread; nothing ever goes over all of them, except that
@@ -13,21 +14,21 @@ use std::ops::ControlFlow;
 use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site};
 
 use super::{Atomicity, Options};
-use crate::ancestors::{Ancestors, Full, Node, Renumbering};
+use crate::ancestors::{Full, Node, Renumbering};
 use crate::cycles::{Block, Cycles};
-use crate::driver::{Driver, Property};
+use crate::driver::{On, OrderedDriver, Property};
 use crate::edges::{Inside, Single};
 use crate::frontier::{Frontier, Visitor};
-use crate::slots::SlotSet;
+use crate::precedence::Precedence;
 use crate::{Analysis, Cycle};
 
 /// The engine.
-pub struct Running(Driver<Blocks>);
+pub struct Running(OrderedDriver<Blocks>);
 
 impl Running {
     /// An engine that stops at the first cycle, or goes on after it.
     pub fn new(options: Options) -> Running {
-        Running(Driver::new(Blocks::new(options)))
+        Running(OrderedDriver::new(Blocks::new(options)))
     }
 
     /// The cycles so far, grouped.
@@ -78,7 +79,7 @@ impl Thread {
     /// The thread's first event comes after the transaction that forked it, but does not belong
     /// to it: edges back into that transaction count.
     #[inline(always)]
-    fn acts<S: SlotSet>(&mut self, graph: &mut Ancestors<S>) {
+    fn acts(&mut self, graph: &mut impl Precedence) {
         if !self.acted {
             self.acted = true;
             self.last = graph.shadow(self.last);
@@ -100,26 +101,6 @@ impl Property for Blocks {
         }
     }
 
-    #[inline(always)]
-    fn event<S: SlotSet>(
-        &mut self,
-        number: EventNo,
-        event: &Event,
-        graph: &mut Ancestors<S>,
-        frontier: &mut Frontier,
-    ) -> Result<(), Full> {
-        let mut step = Step { blocks: self, graph, frontier, number, event };
-        // Most events are accesses; told apart here, they are not told apart again further down.
-        if let Op::Read(_) = event.op {
-            step.conflict(Node::DEAD);
-        } else if let Op::Write(_) = event.op {
-            step.conflict(Node::DEAD);
-        } else {
-            step.other()?;
-        }
-        Ok(())
-    }
-
     fn renumber(&mut self, new: &Renumbering) {
         for thread in &mut self.threads {
             thread.current = new.of(thread.current);
@@ -133,6 +114,28 @@ impl Property for Blocks {
     }
 }
 
+impl<G: Precedence> On<G> for Blocks {
+    #[inline(always)]
+    fn event(
+        &mut self,
+        number: EventNo,
+        event: &Event,
+        graph: &mut G,
+        frontier: &mut Frontier,
+    ) -> Result<(), Full> {
+        let mut step = Step { blocks: self, graph, frontier, number, event };
+        // Most events are accesses; told apart here, they are not told apart again further down.
+        if let Op::Read(_) = event.op {
+            step.conflict(Node::DEAD);
+        } else if let Op::Write(_) = event.op {
+            step.conflict(Node::DEAD);
+        } else {
+            step.other()?;
+        }
+        Ok(())
+    }
+}
+
 impl Blocks {
     fn new(options: Options) -> Blocks {
         let Options { first_only } = options;
@@ -141,15 +144,15 @@ impl Blocks {
 }
 
 /// One event, and everything that it may change.
-struct Step<'a, S> {
+struct Step<'a, G> {
     blocks: &'a mut Blocks,
-    graph: &'a mut Ancestors<S>,
+    graph: &'a mut G,
     frontier: &'a mut Frontier,
     number: EventNo,
     event: &'a Event,
 }
 
-impl<S: SlotSet> Step<'_, S> {
+impl<G: Precedence> Step<'_, G> {
     #[inline(never)]
     fn other(&mut self) -> Result<(), Full> {
         match self.event.op {
@@ -215,13 +218,13 @@ impl<S: SlotSet> Step<'_, S> {
         let thread = &mut self.blocks.threads[id.index()];
         if thread.current == Node::DEAD {
             thread.acts(self.graph);
-            let mut single = Single { graph: self.graph, last: thread.last, set: None };
+            let mut single = Single::new(self.graph, thread.last);
             single.after(also);
             thread.last = self.frontier.step(id, op, &mut single);
             return thread.last;
         }
         let current = thread.current;
-        let mut inside = Inside { graph: self.graph, current, cycle: false };
+        let mut inside = Inside::new(self.graph, current);
         inside.after(also);
         self.frontier.step(id, op, &mut inside);
         if inside.cycle {
@@ -235,9 +238,14 @@ impl<S: SlotSet> Step<'_, S> {
 mod tests {
     use super::*;
     use crate::atomicity::Engine;
-    use crate::driver::under_stress;
+    use crate::driver::{Driver, ordered_under_stress, under_stress};
     use crate::random;
     use paceline_trace::Trace;
+
+    fn same(found: &Cycles, expected: &Cycles) -> Result<(), String> {
+        let (found, expected) = (found.kept(), expected.kept());
+        if found == expected { Ok(()) } else { Err(format!("{found:?} not {expected:?}")) }
+    }
 
     #[test]
     fn housekeeping_changes_nothing() {
@@ -245,9 +253,27 @@ mod tests {
             let mut reference = Engine::Reference.start(Options { first_only: true });
             let _ = reference.events(&trace.batch());
             let expected = reference.cycles().first().copied();
-            let stressed = under_stress(Blocks::new(Options { first_only: true }), trace);
-            let found = stressed.cycles.kept().first().copied();
-            if found == expected { Ok(()) } else { Err(format!("{found:?} not {expected:?}")) }
+            let blocks = || Blocks::new(Options { first_only: true });
+            let found = under_stress(blocks(), trace).cycles.kept().first().copied();
+            let ordered = ordered_under_stress(blocks(), trace).cycles.kept().first().copied();
+            let right = found == expected && ordered == expected;
+            if right { Ok(()) } else { Err(format!("{found:?}, {ordered:?} not {expected:?}")) }
+        });
+    }
+
+    /// Whatever the graph, and however often it is exchanged, the cycles after the first are the
+    /// same, too.
+    #[test]
+    fn both_graphs_find_the_same_cycles() {
+        random::check(3000, 200, |trace| {
+            let mut closed = Driver::new(Blocks::new(Options::default()));
+            let _ = closed.events(&trace.batch());
+            let expected = &closed.property().cycles;
+            let mut ordered = Running::new(Options::default());
+            let _ = ordered.events(&trace.batch());
+            same(ordered.found(), expected)?;
+            let stressed = ordered_under_stress(Blocks::new(Options::default()), trace);
+            same(&stressed.cycles, expected)
         });
     }
 

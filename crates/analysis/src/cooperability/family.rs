@@ -32,6 +32,7 @@ use paceline_trace::ThreadId;
 
 use super::Thread;
 use crate::ancestors::{Ancestors, Node, Renumbering};
+use crate::precedence::Precedence;
 use crate::slots::SlotSet;
 
 /// Who has joined whom, and the pinned transactions.

@@ -38,8 +38,9 @@ pub use reasons::{Reason, Reasons};
 
 use crate::Analysis;
 use crate::ancestors::{Ancestors, Full, Node, Renumbering};
-use crate::driver::{Driver, Property};
+use crate::driver::{Driver, On, Property};
 use crate::frontier::{Frontier, Visitor};
+use crate::precedence::Precedence;
 use crate::slots::SlotSet;
 use blocks::OpenBlocks;
 use family::Family;
@@ -117,8 +118,23 @@ impl Property for Yields {
         }
     }
 
+    fn renumber(&mut self, new: &Renumbering) {
+        for thread in &mut self.threads {
+            thread.current = new.of(thread.current);
+            thread.last = new.of(thread.last);
+        }
+        self.family.iter_mut().for_each(|family| family.renumber(new));
+    }
+
     #[inline(always)]
-    fn event<S: SlotSet>(
+    fn is_settled(&self) -> bool {
+        self.first_only && !self.inferred.is_empty()
+    }
+}
+
+impl<S: SlotSet> On<Ancestors<S>> for Yields {
+    #[inline(always)]
+    fn event(
         &mut self,
         number: EventNo,
         event: &Event,
@@ -164,19 +180,6 @@ impl Property for Yields {
             }
         }
         Ok(())
-    }
-
-    fn renumber(&mut self, new: &Renumbering) {
-        for thread in &mut self.threads {
-            thread.current = new.of(thread.current);
-            thread.last = new.of(thread.last);
-        }
-        self.family.iter_mut().for_each(|family| family.renumber(new));
-    }
-
-    #[inline(always)]
-    fn is_settled(&self) -> bool {
-        self.first_only && !self.inferred.is_empty()
     }
 }
 

@@ -17,7 +17,7 @@ use super::{Inferred, InferredYield, Options, Yields};
 use crate::Analysis;
 use crate::ancestors::{Ancestors, Full, Node, Renumbering};
 use crate::conflict::{Act, act};
-use crate::driver::{Driver, Property};
+use crate::driver::{Driver, On, Property};
 use crate::frontier::Frontier;
 use crate::rounds::Rounds;
 use crate::slots::SlotSet;
@@ -107,7 +107,18 @@ impl Property for Watch {
         self.yields.reserve(threads);
     }
 
-    fn event<S: SlotSet>(
+    fn renumber(&mut self, new: &Renumbering) {
+        self.yields.renumber(new);
+        self.watched.values_mut().flatten().for_each(|latest| latest.node = new.of(latest.node));
+    }
+
+    fn is_settled(&self) -> bool {
+        self.wanted.is_empty()
+    }
+}
+
+impl<S: SlotSet> On<Ancestors<S>> for Watch {
+    fn event(
         &mut self,
         number: EventNo,
         event: &Event,
@@ -125,15 +136,6 @@ impl Property for Watch {
             self.remember(Latest { number, event: *event, node, round });
         }
         Ok(())
-    }
-
-    fn renumber(&mut self, new: &Renumbering) {
-        self.yields.renumber(new);
-        self.watched.values_mut().flatten().for_each(|latest| latest.node = new.of(latest.node));
-    }
-
-    fn is_settled(&self) -> bool {
-        self.wanted.is_empty()
     }
 }
 

@@ -8,7 +8,7 @@ use super::reference::{explained_yields, missing_yields};
 use super::{Cooperability, Options, Reasons, Yields};
 use crate::Analysis;
 use crate::ancestors::Ancestors;
-use crate::driver::{Property, under_stress};
+use crate::driver::{On, Property, under_stress};
 use crate::frontier::Frontier;
 use crate::random::{self, EVERYTHING, FORK_JOIN, Mix};
 use crate::slots::Words;

@@ -19,12 +19,12 @@ use std::ops::ControlFlow;
 
 use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
 
-use crate::ancestors::{Ancestors, Full, Node, Renumbering};
+use crate::ancestors::{Full, Node, Renumbering};
 use crate::cycles::{Block, Cycles};
-use crate::driver::{Driver, Property};
+use crate::driver::{On, OrderedDriver, Property};
 use crate::edges::{Inside, Single};
 use crate::frontier::{Frontier, Visitor};
-use crate::slots::SlotSet;
+use crate::precedence::Precedence;
 use crate::{Analysis, Cycle};
 
 /// How to judge.
@@ -35,12 +35,12 @@ pub struct Options {
 }
 
 /// The analysis.
-pub struct External(Driver<Deterministic>);
+pub struct External(OrderedDriver<Deterministic>);
 
 impl External {
     /// A fresh one.
     pub fn new(options: Options) -> External {
-        External(Driver::new(Deterministic::new(options)))
+        External(OrderedDriver::new(Deterministic::new(options)))
     }
 
     /// What was found so far, in the order of events; the first is exact. Empty after `finish`:
@@ -127,12 +127,29 @@ impl Property for Deterministic {
         }
     }
 
+    fn renumber(&mut self, new: &Renumbering) {
+        for thread in &mut self.threads {
+            thread.current = new.of(thread.current);
+            thread.last = new.of(thread.last);
+        }
+        for transaction in &mut self.transactions {
+            transaction.node = new.of(transaction.node);
+        }
+    }
+
     #[inline(always)]
-    fn event<S: SlotSet>(
+    fn is_settled(&self) -> bool {
+        self.first_only && self.cycles.total() > 0
+    }
+}
+
+impl<G: Precedence> On<G> for Deterministic {
+    #[inline(always)]
+    fn event(
         &mut self,
         number: EventNo,
         event: &Event,
-        graph: &mut Ancestors<S>,
+        graph: &mut G,
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
         let mut step = Step { state: self, graph, frontier, number, event };
@@ -163,21 +180,6 @@ impl Property for Deterministic {
         }
         Ok(())
     }
-
-    fn renumber(&mut self, new: &Renumbering) {
-        for thread in &mut self.threads {
-            thread.current = new.of(thread.current);
-            thread.last = new.of(thread.last);
-        }
-        for transaction in &mut self.transactions {
-            transaction.node = new.of(transaction.node);
-        }
-    }
-
-    #[inline(always)]
-    fn is_settled(&self) -> bool {
-        self.first_only && self.cycles.total() > 0
-    }
 }
 
 impl Deterministic {
@@ -201,7 +203,7 @@ impl Deterministic {
     }
 
     /// Ends a transaction that nobody is inside of any more. Returns whether it has ended.
-    fn end_if_left<S: SlotSet>(&mut self, index: Index, graph: &mut Ancestors<S>) -> bool {
+    fn end_if_left(&mut self, index: Index, graph: &mut impl Precedence) -> bool {
         let Transaction { node, open, members, .. } = self.transactions[index as usize];
         let left = !open && members == 0;
         if left {
@@ -214,15 +216,15 @@ impl Deterministic {
 }
 
 /// One event, and everything that it may change.
-struct Step<'a, S> {
+struct Step<'a, G> {
     state: &'a mut Deterministic,
-    graph: &'a mut Ancestors<S>,
+    graph: &'a mut G,
     frontier: &'a mut Frontier,
     number: EventNo,
     event: &'a Event,
 }
 
-impl<S: SlotSet> Step<'_, S> {
+impl<G: Precedence> Step<'_, G> {
     fn thread(&mut self) -> &mut Thread {
         &mut self.state.threads[self.event.thread.index()]
     }
@@ -299,13 +301,13 @@ impl<S: SlotSet> Step<'_, S> {
         if inside == NONE {
             self.acts();
             let last = self.thread().last;
-            let mut single = Single { graph: self.graph, last, set: None };
+            let mut single = Single::new(self.graph, last);
             single.after(also);
             let node = self.frontier.step(id, op, &mut single);
             self.thread().last = node;
             return node;
         }
-        let mut edges = Inside { graph: self.graph, current, cycle: false };
+        let mut edges = Inside::new(self.graph, current);
         edges.after(also);
         self.frontier.step(id, op, &mut edges);
         if edges.cycle {

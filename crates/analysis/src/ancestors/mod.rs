@@ -19,11 +19,14 @@
 //!   a second mark: what is older than `second` comes after the *elder*, the oldest transaction that
 //!   runs, and what is before it, and nothing else. To whoever comes after the elder anyway, it is
 //!   as good as dead.
-//! - Nodes are renumbered from time to time by [`Ancestors::compact`], so that memory does not
+//! - Nodes are renumbered from time to time by [`Precedence::compact`], so that memory does not
 //!   grow with the number of transactions.
+
+mod sweep;
 
 use hashbrown::HashMap;
 
+use crate::precedence::Precedence;
 use crate::slots::SlotSet;
 
 /// A transaction, or a class of finished ones.
@@ -97,6 +100,8 @@ pub struct Ancestors<S> {
     /// The classes that are neither dead nor forwarded.
     live: Vec<u32>,
     by_set: HashMap<S, u32>,
+    /// What the edges into an event add that is not [settled](Precedence::settle).
+    arrived: S,
     watermark: Node,
     /// What is older comes after the elder, and what is before that, at most.
     second: Node,
@@ -123,6 +128,7 @@ impl<S: SlotSet> Default for Ancestors<S> {
             classes: Vec::new(),
             live: Vec::new(),
             by_set: HashMap::new(),
+            arrived: S::empty(),
             watermark: Node(1),
             second: Node(1),
             elder: 0,
@@ -130,19 +136,120 @@ impl<S: SlotSet> Default for Ancestors<S> {
     }
 }
 
-impl<S: SlotSet> Ancestors<S> {
-    /// Whether the node is known at a glance to be dead. (A dead one may be found out later.)
+impl<S: SlotSet> Precedence for Ancestors<S> {
+    type Sources = Option<S>;
+
     #[inline(always)]
-    pub fn is_dead(&self, node: Node) -> bool {
+    fn is_dead(&self, node: Node) -> bool {
         node < self.watermark
     }
 
-    /// Whether whoever comes after `newer` comes after what is before `older` anyway.
     #[inline(always)]
-    pub fn covers(&self, newer: Node, older: Node) -> bool {
+    fn covers(&self, newer: Node, older: Node) -> bool {
         self.is_dead(older) || older < self.second && self.is_after_elder(newer)
     }
 
+    fn begin(&mut self, last: Node) -> Result<Node, Full> {
+        let slot = self.take_slot()?;
+        let node = self.new_node(Link::Slot(slot));
+        let before = self.reach(last);
+        let slot = slot as usize;
+        self.mentioned.add(&before);
+        before.for_each(|earlier| self.slots[earlier].after.insert(slot));
+        self.slots[slot] = Slot { before, after: S::empty(), node };
+        self.running.insert(slot);
+        Ok(node)
+    }
+
+    fn end(&mut self, node: Node) {
+        let slot = self.slot_of(node);
+        self.running.remove(slot);
+        self.slots[slot].before.keep(&self.running);
+        let dead = self.slots[slot].before.is_empty();
+        if dead {
+            self.links[node.0 as usize] = Link::Dead;
+        }
+        if dead && !self.mentioned.contains(slot) {
+            self.free.push(slot as u32);
+        } else {
+            self.finished.insert(slot);
+        }
+    }
+
+    /// A cycle's last edge is added all the same, so that later cycles are seen with all their causes.
+    #[inline]
+    fn edge(&mut self, from: Node, into: Node) -> bool {
+        let reach = self.resolve(from);
+        if let Reach::Nothing = reach {
+            return false;
+        }
+        let slot = self.slot_of(into);
+        // What comes before `into` is closed: if the members are known, so is what is before them.
+        let before = &self.slots[slot].before;
+        let known = match reach {
+            Reach::Nothing => true,
+            Reach::Running(source) => before.contains(source),
+            Reach::Finished(source) => self.slots[source].before.is_within(before),
+            Reach::Class(class) => self.classes[class].set.is_within(before),
+        };
+        if known {
+            return false;
+        }
+        let set = self.reach(from);
+        self.arrived.add(&set);
+        set.contains(slot)
+    }
+
+    #[inline(always)]
+    fn settle(&mut self, into: Node) {
+        if !self.arrived.is_empty() {
+            let set = std::mem::replace(&mut self.arrived, S::empty());
+            self.grow(self.slot_of(into), &set);
+        }
+    }
+
+    #[inline(always)]
+    fn gather(&mut self, sources: &mut Option<S>, node: Node) {
+        let before = self.generators(node);
+        match sources {
+            Some(set) => set.add(&before),
+            None => *sources = Some(before),
+        }
+    }
+
+    fn single(&mut self, last: Node, sources: &mut Option<S>) -> Node {
+        let Some(set) = sources else {
+            return if self.is_dead(last) { Node::DEAD } else { last };
+        };
+        let own = self.generators(last);
+        if set.is_within(&own) {
+            return if own.is_empty() { Node::DEAD } else { last };
+        }
+        let mut all = own;
+        all.add(set);
+        self.class_node(&all)
+    }
+
+    fn shadow(&mut self, node: Node) -> Node {
+        let set = self.generators(node);
+        if set.is_empty() { Node::DEAD } else { self.class_node(&set) }
+    }
+
+    #[inline(always)]
+    fn is_broken(&self) -> bool {
+        false
+    }
+
+    fn nodes(&self) -> usize {
+        self.links.len()
+    }
+
+    fn compact(&mut self) -> Renumbering {
+        self.renumber()
+    }
+}
+
+impl<S: SlotSet> Ancestors<S> {
     #[inline(always)]
     fn is_after_elder(&self, node: Node) -> bool {
         match self.links[node.0 as usize] {
@@ -155,7 +262,7 @@ impl<S: SlotSet> Ancestors<S> {
         }
     }
 
-    /// Makes sure that the next [`Ancestors::begin`] finds a slot.
+    /// Makes sure that the next [`Precedence::begin`] finds a slot.
     #[inline(always)]
     pub fn ensure_room(&mut self) -> Result<(), Full> {
         if self.free.is_empty() { self.make_room() } else { Ok(()) }
@@ -167,35 +274,6 @@ impl<S: SlotSet> Ancestors<S> {
         match self.links[node.0 as usize] {
             Link::Slot(slot) => slot as usize,
             Link::Dead | Link::Class(_) => unreachable!("{node:?} does not run"),
-        }
-    }
-
-    /// Starts a transaction that comes after `last`, the thread's one before.
-    pub fn begin(&mut self, last: Node) -> Result<Node, Full> {
-        let slot = self.take_slot()?;
-        let node = self.new_node(Link::Slot(slot));
-        let before = self.reach(last);
-        let slot = slot as usize;
-        self.mentioned.add(&before);
-        before.for_each(|earlier| self.slots[earlier].after.insert(slot));
-        self.slots[slot] = Slot { before, after: S::empty(), node };
-        self.running.insert(slot);
-        Ok(node)
-    }
-
-    /// Ends a running transaction.
-    pub fn end(&mut self, node: Node) {
-        let slot = self.slot_of(node);
-        self.running.remove(slot);
-        self.slots[slot].before.keep(&self.running);
-        let dead = self.slots[slot].before.is_empty();
-        if dead {
-            self.links[node.0 as usize] = Link::Dead;
-        }
-        if dead && !self.mentioned.contains(slot) {
-            self.free.push(slot as u32);
-        } else {
-            self.finished.insert(slot);
         }
     }
 
@@ -273,32 +351,6 @@ impl<S: SlotSet> Ancestors<S> {
         set.keep(&self.running);
     }
 
-    /// Adds an edge from `from` to `into`, which runs. Returns whether it closes a cycle that is
-    /// not implied by earlier ones; the edge is added all the same, so that later cycles are seen
-    /// with all their causes.
-    #[inline]
-    pub fn edge(&mut self, from: Node, into: Node) -> bool {
-        let reach = self.resolve(from);
-        if let Reach::Nothing = reach {
-            return false;
-        }
-        let slot = self.slot_of(into);
-        // What comes before `into` is closed: if the members are known, so is what is before them.
-        let before = &self.slots[slot].before;
-        let known = match reach {
-            Reach::Nothing => true,
-            Reach::Running(source) => before.contains(source),
-            Reach::Finished(source) => self.slots[source].before.is_within(before),
-            Reach::Class(class) => self.classes[class].set.is_within(before),
-        };
-        if known {
-            return false;
-        }
-        let set = self.reach(from);
-        self.grow(slot, &set);
-        set.contains(slot)
-    }
-
     /// Whether an edge from `from` to `into`, which runs, would add nothing.
     #[inline(always)]
     pub fn is_known(&self, from: Node, into: Node) -> bool {
@@ -332,25 +384,6 @@ impl<S: SlotSet> Ancestors<S> {
         behind.insert(slot);
         behind.for_each(|later| self.slots[later].before.add(set));
         fresh.for_each(|earlier| self.slots[earlier].after.add(&behind));
-    }
-
-    /// The node of a single event that comes after `last`, the thread's transaction before, and
-    /// after every running transaction in `set`.
-    pub fn single(&mut self, last: Node, set: &S) -> Node {
-        let own = self.generators(last);
-        if set.is_within(&own) {
-            return if own.is_empty() { Node::DEAD } else { last };
-        }
-        let mut all = own;
-        all.add(set);
-        self.class_node(&all)
-    }
-
-    /// A finished transaction that comes after the given one and nothing else: where a thread
-    /// starts that was forked by it.
-    pub fn shadow(&mut self, node: Node) -> Node {
-        let set = self.generators(node);
-        if set.is_empty() { Node::DEAD } else { self.class_node(&set) }
     }
 
     fn class_node(&mut self, set: &S) -> Node {
@@ -387,190 +420,6 @@ impl<S: SlotSet> Ancestors<S> {
         }
         self.free.pop().ok_or(Full)
     }
-
-    /// A sweep costs about as much as all slots together: it has to give back a quarter of them
-    /// to be worth it, otherwise there are too few.
-    fn make_room(&mut self) -> Result<(), Full> {
-        self.sweep();
-        let known = self.slots.len();
-        if self.free.len() > known / 4 {
-            return Ok(());
-        }
-        if known == S::CAPACITY {
-            return Err(Full);
-        }
-        let wanted = (known * 2).max(FEWEST_SLOTS).min(S::CAPACITY);
-        self.slots.resize_with(wanted, Slot::free);
-        self.free.extend((known as u32..wanted as u32).rev());
-        Ok(())
-    }
-
-    /// Takes the finished slots out of every set and frees them.
-    fn sweep(&mut self) {
-        self.refresh_classes();
-        let finished = self.finished.clone();
-        let live = std::mem::take(&mut self.live);
-        self.by_set.clear();
-        self.mentioned = S::empty();
-        for class in live {
-            self.rehash(class);
-        }
-        finished.for_each(|slot| self.retire(slot));
-        let running = self.running.clone();
-        running.for_each(|slot| {
-            self.slots[slot].before.keep(&running);
-            self.slots[slot].after.keep(&running);
-            self.mentioned.add(&self.slots[slot].before);
-        });
-        self.finished = S::empty();
-        self.watermark = self.oldest();
-        self.find_elder();
-    }
-
-    /// Sets the second mark.
-    fn find_elder(&mut self) {
-        let mut elder = (Node(self.links.len() as u32), 0);
-        self.running.for_each(|slot| elder = elder.min((self.slots[slot].node, slot)));
-        self.elder = elder.1;
-        self.second = self.watermark;
-        if !self.running.is_empty() {
-            let mut known = self.slots[self.elder].before.clone();
-            known.insert(self.elder);
-            self.second = self.oldest_but(&known);
-        }
-    }
-
-    fn refresh_classes(&mut self) {
-        for i in 0..self.live.len() {
-            self.refresh(self.live[i] as usize);
-        }
-    }
-
-    /// Enters a class again after its set has changed; equal ones become one.
-    fn rehash(&mut self, index: u32) {
-        let Class { set, oldest, .. } = &self.classes[index as usize];
-        if set.is_empty() {
-            return;
-        }
-        let oldest = *oldest;
-        match self.by_set.get(set) {
-            Some(&same) => {
-                self.classes[index as usize].forward = same;
-                let older = &mut self.classes[same as usize].oldest;
-                *older = oldest.min(*older);
-            }
-            None => {
-                self.mentioned.add(set);
-                self.by_set.insert(set.clone(), index);
-                self.live.push(index);
-            }
-        }
-    }
-
-    /// Turns a finished transaction into a member of its class.
-    fn retire(&mut self, slot: usize) {
-        self.free.push(slot as u32);
-        let Slot { before, node, .. } = &self.slots[slot];
-        let (mut set, node) = (before.clone(), *node);
-        set.keep(&self.running);
-        self.links[node.0 as usize] =
-            if set.is_empty() { Link::Dead } else { Link::Class(self.class_of(&set, Some(node))) };
-    }
-
-    /// The oldest node that is not dead.
-    fn oldest(&self) -> Node {
-        self.oldest_but(&S::empty())
-    }
-
-    /// The oldest node that does not run as one of these, and comes after others as well.
-    fn oldest_but(&self, known: &S) -> Node {
-        let mut oldest = Node(self.links.len() as u32);
-        let mut others = self.running.clone();
-        others.take_out(known);
-        others.for_each(|slot| oldest = oldest.min(self.slots[slot].node));
-        let classes = self.live.iter().map(|&c| &self.classes[c as usize]);
-        let others = classes.filter(|class| !class.set.is_within(known));
-        others.map(|class| class.oldest).fold(oldest, Node::min)
-    }
-
-    /// How many nodes have been numbered since the last [`Ancestors::compact`].
-    pub fn nodes(&self) -> usize {
-        self.links.len()
-    }
-
-    /// Renumbers the nodes, leaving out the dead. Every node that is kept outside must be
-    /// exchanged through the returned table.
-    #[must_use]
-    pub fn compact(&mut self) -> Renumbering {
-        self.sweep();
-        let mut table = vec![Node::DEAD; self.links.len()];
-        let old_links = std::mem::replace(&mut self.links, vec![Link::Dead]);
-        let classes = std::mem::take(&mut self.classes);
-        let live = std::mem::take(&mut self.live);
-        self.by_set.clear();
-        let mut new_class = vec![u32::MAX; classes.len()];
-        for index in live {
-            let class = &classes[index as usize];
-            let new = self.classes.len() as u32;
-            new_class[index as usize] = new;
-            let node = self.new_node(Link::Class(new));
-            self.by_set.insert(class.set.clone(), new);
-            let set = class.set.clone();
-            self.classes.push(Class { set, forward: new, node, oldest: node });
-            self.live.push(new);
-        }
-        let running = self.running.clone();
-        running.for_each(|slot| {
-            let node = self.new_node(Link::Slot(slot as u32));
-            table[self.slots[slot].node.0 as usize] = node;
-            self.slots[slot].node = node;
-        });
-        for (old, link) in old_links.into_iter().enumerate() {
-            if let Link::Class(mut index) = link {
-                while classes[index as usize].forward != index {
-                    index = classes[index as usize].forward;
-                }
-                if let Some(new) = self.classes.get(new_class[index as usize] as usize) {
-                    table[old] = new.node;
-                }
-            }
-        }
-        let dead_before = std::mem::replace(&mut self.watermark, Node(1));
-        self.second = Node(1);
-        Renumbering { table, dead_before }
-    }
-
-    /// The same graph with room for more transactions at once.
-    pub fn widen<T: SlotSet>(self) -> Ancestors<T> {
-        let wide = |set: &S| T::from_words(set.words());
-        Ancestors {
-            links: self.links,
-            slots: self
-                .slots
-                .iter()
-                .map(|s| Slot { before: wide(&s.before), after: wide(&s.after), node: s.node })
-                .collect(),
-            free: self.free,
-            running: wide(&self.running),
-            finished: wide(&self.finished),
-            mentioned: wide(&self.mentioned),
-            classes: self
-                .classes
-                .iter()
-                .map(|c| Class {
-                    set: wide(&c.set),
-                    forward: c.forward,
-                    node: c.node,
-                    oldest: c.oldest,
-                })
-                .collect(),
-            live: self.live,
-            by_set: self.by_set.iter().map(|(set, &class)| (wide(set), class)).collect(),
-            watermark: self.watermark,
-            second: self.second,
-            elder: self.elder,
-        }
-    }
 }
 
 /// What became of the nodes when they were numbered anew.
@@ -580,6 +429,11 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
+    /// The new numbers by the old ones; what is older than `dead_before` has none.
+    pub fn new(table: Vec<Node>, dead_before: Node) -> Renumbering {
+        Renumbering { table, dead_before }
+    }
+
     /// The new number of a node.
     #[inline]
     pub fn of(&self, node: Node) -> Node {

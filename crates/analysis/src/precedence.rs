@@ -1,0 +1,69 @@
+//! Which transaction comes before which: what the analyses ask of a graph of transactions. There
+//! are two: [`crate::ordered`] is fast but cannot hold a cycle, [`crate::ancestors`] can.
+
+use crate::ancestors::{Full, Node, Renumbering};
+
+/// A graph of transactions, with those that may still lie on a cycle.
+pub trait Precedence {
+    /// What a single event comes after, besides the transaction of its thread before.
+    type Sources: Default;
+
+    /// Whether the node is known at a glance to be dead. (A dead one may be found out later.)
+    fn is_dead(&self, node: Node) -> bool;
+
+    /// Whether whoever comes after `newer` comes after what is before `older` anyway.
+    fn covers(&self, newer: Node, older: Node) -> bool;
+
+    /// Starts a transaction that comes after `last`, the thread's one before.
+    fn begin(&mut self, last: Node) -> Result<Node, Full>;
+
+    /// Ends a running transaction.
+    fn end(&mut self, node: Node);
+
+    /// An edge from `from` to `into`, which runs. Returns whether it closes a cycle that is not
+    /// implied by earlier ones.
+    fn edge(&mut self, from: Node, into: Node) -> bool;
+
+    /// All edges into an event of `into` have come: none of them was seen by the others.
+    fn settle(&mut self, into: Node);
+
+    /// Adds a node to what a single event comes after.
+    fn gather(&mut self, sources: &mut Self::Sources, node: Node);
+
+    /// The node of a single event that comes after `last`, the thread's transaction before, and
+    /// after the sources.
+    fn single(&mut self, last: Node, sources: &mut Self::Sources) -> Node;
+
+    /// A finished transaction that comes after the given one and nothing else: where a thread
+    /// starts that was forked by it.
+    fn shadow(&mut self, node: Node) -> Node;
+
+    /// Whether the last event has closed a cycle that this graph cannot hold.
+    fn is_broken(&self) -> bool;
+
+    /// How many nodes have been numbered since the last [`Precedence::compact`].
+    fn nodes(&self) -> usize;
+
+    /// Renumbers the nodes, leaving out the dead. Every node that is kept outside must be
+    /// exchanged through the returned table.
+    #[must_use]
+    fn compact(&mut self) -> Renumbering;
+}
+
+/// A graph of either kind, on its way into the other.
+pub struct Parts {
+    /// How many nodes have been numbered.
+    pub nodes: usize,
+    /// The transactions that run.
+    pub running: Vec<Part>,
+    /// Finished ones that are not dead; those that come after the same ones are together.
+    pub finished: Vec<Part>,
+}
+
+/// Transactions that come after the same ones.
+pub struct Part {
+    /// The transactions.
+    pub nodes: Vec<Node>,
+    /// Those that run, of all that come before, by their index.
+    pub after: Vec<u32>,
+}
