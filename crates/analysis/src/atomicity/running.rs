@@ -123,14 +123,14 @@ impl<G: Precedence> On<G> for Blocks {
         graph: &mut G,
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
-        let mut step = Step { blocks: self, graph, frontier, number, event };
-        // Most events are accesses; told apart here, they are not told apart again further down.
+        // Most events are accesses; told apart here, they are not told apart again further down, and
+        // need no step in memory.
         if let Op::Read(_) = event.op {
-            step.conflict(Node::DEAD);
+            Step { blocks: self, graph, frontier, number, event }.conflict(Node::DEAD);
         } else if let Op::Write(_) = event.op {
-            step.conflict(Node::DEAD);
+            Step { blocks: self, graph, frontier, number, event }.conflict(Node::DEAD);
         } else {
-            step.other()?;
+            Step { blocks: self, graph, frontier, number, event }.other()?;
         }
         Ok(())
     }
