@@ -10,7 +10,7 @@ use crate::symbols::Symbols;
 
 /// How many events a batch should hold: large enough to forget the cost of handing it over,
 /// small enough to stay in the second-level cache on its way.
-pub const BATCH: usize = 8192;
+pub const BATCH: usize = 16384;
 
 /// Which lines of the input the events of a batch come from.
 #[derive(Clone, Default, Debug)]
