@@ -25,7 +25,9 @@ impl Ordered {
             let finished = self.taken.len() - self.running;
             self.unite_at = FEWEST_RECORDS.max(3 * finished).max(16 * self.running);
         }
-        self.sweep_at = FEWEST_RECORDS + 3 * self.taken.len();
+        // In a large graph, a sweep costs more than a few dead ones that are not known to be dead.
+        let times = if self.taken.len() > 4 * FEWEST_RECORDS { 5 } else { 3 };
+        self.sweep_at = FEWEST_RECORDS + times * self.taken.len();
         // The marks that the sweep has left behind are 0 and 1.
         self.searches = 1;
     }
