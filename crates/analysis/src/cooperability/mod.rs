@@ -377,6 +377,10 @@ impl<S: SlotSet> Visitor for Split<'_, S> {
         }
     }
 
+    fn node(&self) -> Option<Node> {
+        None
+    }
+
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         self.graph.is_dead(node)
