@@ -3,8 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::io::{self, Cursor, Read};
-use std::process::Command;
+use std::io::{self, Cursor, Read, Write as _};
+use std::process::{Command, Stdio};
 
 use paceline_trace::format::Format;
 use paceline_trace::format::pace::PaceReader;
@@ -101,4 +101,22 @@ impl Read for Broken {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         Err(io::Error::other("broken"))
     }
+}
+
+/// An interrupted `convert` left its temporary file behind.
+#[test]
+fn nothing_is_left_behind_by_an_interrupt() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.args(["convert", "-q", "--from", "std", "-"]).arg(folder.path().join("out.pace"));
+    let mut convert = command.stdin(Stdio::piped()).spawn().unwrap();
+    // More than a pipe holds: when all of it is written, most has been read, and so the output has
+    // been opened.
+    let text = "1|r(x)|1\n".repeat(1 << 20);
+    let mut input = convert.stdin.take().unwrap();
+    input.write_all(text.as_bytes()).unwrap();
+    let killed = Command::new("kill").args(["-INT", &convert.id().to_string()]).status();
+    assert!(killed.unwrap().success());
+    assert_eq!(convert.wait().unwrap().code(), None, "ended by the signal");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -1,19 +1,29 @@
-//! Writing files: under a temporary name beside the target, and renamed when complete. Whatever
-//! goes wrong, nothing half-written is left behind.
+//! Writing files: without a name, or under a temporary one beside the target, and renamed when
+//! complete. Whatever goes wrong, nothing half-written is left behind: a file without a name is gone
+//! with the process, however that ends.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::TempPath;
 
 /// A file being written; or standard output, for `-`.
 pub struct Output {
     path: PathBuf,
-    /// Where it is until then: removed if it is never complete.
-    part: Option<TempPath>,
+    part: Part,
     sink: Sink,
+}
+
+/// Where a file is until it is complete.
+enum Part {
+    /// Nowhere: it is standard output.
+    None,
+    /// In the folder of the target, without a name.
+    Nameless(File),
+    /// Removed if it is never complete.
+    Named(TempPath),
 }
 
 enum Sink {
@@ -31,17 +41,20 @@ impl Output {
     pub fn create(path: &Path) -> anyhow::Result<Output> {
         if path == Path::new("-") {
             let stdout = BufWriter::with_capacity(BUFFER, io::stdout());
-            return Ok(Output { path: path.to_owned(), part: None, sink: Sink::Stdout(stdout) });
+            return Ok(Output {
+                path: path.to_owned(),
+                part: Part::None,
+                sink: Sink::Stdout(stdout),
+            });
         }
-        let file = temporary(path).with_context(|| cannot_write(path))?;
-        let (file, part) = file.into_parts();
+        let (file, part) = temporary(path).with_context(|| cannot_write(path))?;
         let file = BufWriter::with_capacity(BUFFER, file);
         let sink = match path.extension().and_then(|e| e.to_str()) {
             Some("gz") => Sink::Gzip(flate2::write::GzEncoder::new(file, Default::default())),
             Some("zst") => Sink::Zstd(zstd::Encoder::new(file, 0)?),
             _ => Sink::Plain(file),
         };
-        Ok(Output { path: path.to_owned(), part: Some(part), sink })
+        Ok(Output { path: path.to_owned(), part, sink })
     }
 
     /// Completes the file, makes sure that it is on the disk, and gives it its name.
@@ -57,7 +70,11 @@ impl Output {
     fn complete(self, sync: impl FnOnce(&File) -> io::Result<()>) -> anyhow::Result<()> {
         let Output { path, part, sink } = self;
         let written = sink.finish(sync);
-        let kept = written.and_then(|()| part.map_or(Ok(()), |part| keep(part, &path)));
+        let kept = written.and_then(|()| match part {
+            Part::None => Ok(()),
+            Part::Nameless(file) => keep(name(&file, folder(&path))?, &path),
+            Part::Named(part) => keep(part, &path),
+        });
         kept.with_context(|| cannot_write(&path))
     }
 }
@@ -106,24 +123,81 @@ fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|m| !m.is_file())
 }
 
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+fn temporary(path: &Path) -> io::Result<(File, Part)> {
     if path.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
     }
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = folder(path);
     if !parent.is_dir() {
         let message = format!("there is no folder {}", parent.display());
         return Err(io::Error::new(io::ErrorKind::NotFound, message));
     }
+    if is_special(path) {
+        return Ok(named(tempfile::Builder::new().tempfile()?));
+    }
+    if let Some(file) = nameless(parent) {
+        return Ok((file.try_clone()?, Part::Nameless(file)));
+    }
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".paceline-").suffix(".part");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
-        // Like any file that a user creates: the umask takes away what it does not want.
         use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(std::fs::Permissions::from_mode(MODE));
     }
-    if is_special(path) { builder.tempfile() } else { builder.tempfile_in(parent) }
+    Ok(named(builder.tempfile_in(parent)?))
+}
+
+const PREFIX: &str = ".paceline-";
+const SUFFIX: &str = ".part";
+
+/// Like any file that a user creates: the umask takes away what it does not want.
+#[cfg(unix)]
+const MODE: u32 = 0o666;
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn named(file: tempfile::NamedTempFile) -> (File, Part) {
+    let (file, path) = file.into_parts();
+    (file, Part::Named(path))
+}
+
+/// A file in a folder without a name, where the system has such files.
+#[cfg(target_os = "linux")]
+fn nameless(folder: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = File::from(open(folder, flags, Mode::from_raw_mode(MODE)).ok()?);
+    own_path(&file).exists().then_some(file)
+}
+
+#[cfg(target_os = "linux")]
+fn own_path(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd as _;
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Gives a file a temporary name. It is complete, and about to get its own.
+#[cfg(target_os = "linux")]
+fn name(file: &File, folder: &Path) -> io::Result<TempPath> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    let link = |path: &Path| {
+        linkat(CWD, own_path(file), CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
+    };
+    let mut builder = tempfile::Builder::new();
+    Ok(builder.prefix(PREFIX).suffix(SUFFIX).make_in(folder, link)?.into_temp_path())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path) -> Option<File> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name(_: &File, _: &Path) -> io::Result<TempPath> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
 impl Write for Output {
