@@ -204,11 +204,11 @@ fn renamed(event: &Event, old: &Symbols, new: &mut Symbols) -> Event {
     };
     let thread = new.thread(old.threads.name(event.thread.0));
     let op = match event.op {
-        Op::Read(x) => Op::Read(new.var(old.vars.name(x.0))),
-        Op::Write(x) => Op::Write(new.var(old.vars.name(x.0))),
-        Op::AtomicRead(x) => Op::AtomicRead(new.var(old.vars.name(x.0))),
-        Op::AtomicWrite(x) => Op::AtomicWrite(new.var(old.vars.name(x.0))),
-        Op::AtomicUpdate(x) => Op::AtomicUpdate(new.var(old.vars.name(x.0))),
+        Op::Read(x) => Op::Read(new.var(&old.vars.name(x.0))),
+        Op::Write(x) => Op::Write(new.var(&old.vars.name(x.0))),
+        Op::AtomicRead(x) => Op::AtomicRead(new.var(&old.vars.name(x.0))),
+        Op::AtomicWrite(x) => Op::AtomicWrite(new.var(&old.vars.name(x.0))),
+        Op::AtomicUpdate(x) => Op::AtomicUpdate(new.var(&old.vars.name(x.0))),
         Op::Acquire(l) => Op::Acquire(new.lock(old.locks.name(l.0))),
         Op::Release(l) => Op::Release(new.lock(old.locks.name(l.0))),
         Op::AcquireShared(l) => Op::AcquireShared(new.lock(old.locks.name(l.0))),

@@ -42,7 +42,7 @@ pub fn race(
         findings.push(compose::finding(&finding(Rule::Race, None, events, 1), symbols));
     }
     let mut variables: Vec<String> =
-        races.iter().map(|r| compose::name(symbols.vars.name(r.var.0))).collect();
+        races.iter().map(|r| compose::name(&symbols.vars.name(r.var.0))).collect();
     variables.sort_unstable();
     model::Race { holds: races.is_empty(), variables }
 }

@@ -49,7 +49,7 @@ pub fn event(number: u64, event: &Event, symbols: &Symbols) -> model::Event {
         event: number,
         thread: thread(event.thread, symbols),
         kind: event.op.kind().name().to_owned(),
-        target: operand(event.op, symbols).map(name),
+        target: operand(event.op, symbols).map(|operand| name(&operand)),
         site: site(event.site, symbols),
         stack: Vec::new(),
     }

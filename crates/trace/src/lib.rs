@@ -25,6 +25,7 @@ mod source;
 mod symbols;
 #[cfg(feature = "files")]
 pub mod validate;
+mod variables;
 
 pub use error::{Error, ErrorKind, Place, Rule, show_bytes, show_name};
 pub use event::{Event, EventNo, Kind, Op};
@@ -36,3 +37,4 @@ pub use notation::Trace;
 pub use recording::{Note, NoteKind, Recording};
 pub use source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 pub use symbols::{Interner, Key, SiteInfo, Symbols};
+pub use variables::{Parts, Variables};

@@ -8,6 +8,7 @@ use crate::event::Kind;
 use crate::ids::{
     BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,
 };
+use crate::variables::Variables;
 
 /// How many bytes of a name fit into its key.
 const INLINE: usize = 15;
@@ -253,7 +254,7 @@ pub struct SiteInfo {
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Symbols {
     pub threads: Interner,
-    pub vars: Interner,
+    pub vars: Variables,
     pub locks: Interner,
     pub semaphores: Interner,
     pub barriers: Interner,
@@ -284,7 +285,7 @@ impl Symbols {
             | Kind::Write
             | Kind::AtomicRead
             | Kind::AtomicWrite
-            | Kind::AtomicUpdate => Some(&mut self.vars),
+            | Kind::AtomicUpdate => Some(self.vars.named_mut()),
             Kind::Acquire
             | Kind::Release
             | Kind::AcquireShared

@@ -48,6 +48,6 @@ fn every_event_knows_its_line() {
     for (i, event) in batch.events.iter().enumerate() {
         let operand = format::std::operand(event.op, log.symbols()).unwrap();
         let line = lines[batch.line(i).unwrap() as usize - 1];
-        assert!(line.contains(std::str::from_utf8(operand).unwrap()), "{line}");
+        assert!(line.contains(std::str::from_utf8(&operand).unwrap()), "{line}");
     }
 }

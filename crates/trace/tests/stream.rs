@@ -13,7 +13,7 @@ use std::io::{Cursor, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use paceline_trace::record::merge::{Form, Merge, Record};
+use paceline_trace::record::merge::{Merge, Stamped};
 use paceline_trace::record::wire::{self, Hello, note};
 use paceline_trace::record::{Output, Recorder, SiteText, StreamReader, Target, ThreadRecorder};
 use paceline_trace::validate::Validator;
@@ -59,18 +59,20 @@ fn run() -> impl Strategy<Value = Vec<Step>> {
 
 /// The run as each thread recorded it, cut into chunks, which arrive in some order that keeps the
 /// order of each thread's own. `picks` decides.
-fn chunks(run: &[Step], picks: &[usize]) -> Vec<(u32, Vec<u64>)> {
+fn chunks(run: &[Step], picks: &[usize]) -> Vec<(u32, Vec<Stamped<u64>>)> {
     let mut picks = picks.iter().copied().cycle();
     let mut pick = || picks.next().unwrap_or(0);
-    let mut queues: Vec<Vec<Vec<u64>>> = vec![Vec::new(); THREADS as usize];
+    let mut queues: Vec<Vec<Vec<Stamped<u64>>>> = vec![Vec::new(); THREADS as usize];
     for step in run {
         let queue = &mut queues[step.thread as usize];
         if queue.is_empty() || pick() % 4 == 0 {
             queue.push(Vec::new());
         }
         let chunk = queue.last_mut().unwrap();
-        chunk.push(wire::pack(if step.stamp.is_some() { 1 } else { 2 }, step.serial));
-        chunk.extend(step.stamp.map(|(stripe, version)| wire::stamp(stripe, version)));
+        chunk.push(match step.stamp {
+            Some((stripe, version)) => Stamped::new(wire::stamp(stripe, version), step.serial),
+            None => Stamped::without(step.serial),
+        });
     }
     let mut arrived = Vec::new();
     while queues.iter().any(|queue| !queue.is_empty()) {
@@ -82,23 +84,16 @@ fn chunks(run: &[Step], picks: &[usize]) -> Vec<(u32, Vec<u64>)> {
     arrived
 }
 
-fn new_merge() -> Merge {
+/// The threads and serials in their order, and how many are stuck.
+fn merged(chunks: &[(u32, Vec<Stamped<u64>>)], at_once: usize) -> (Vec<(u32, u64)>, u64) {
     let mut merge = Merge::new(STRIPES);
-    merge.site(Form { stamped: true, indexed: false });
-    merge.site(Form { stamped: false, indexed: false });
     (0..THREADS).for_each(|_| merge.thread());
-    merge
-}
-
-fn merged(chunks: &[(u32, Vec<u64>)], at_once: usize) -> (Vec<Record>, u64) {
-    let mut merge = new_merge();
     let mut records = Vec::new();
-    for (thread, words) in chunks {
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        merge.push(*thread, &bytes).unwrap();
+    for (thread, chunk) in chunks {
+        merge.push(*thread, chunk.clone()).unwrap();
         loop {
-            let taken = merge.take(at_once, |record| {
-                records.push(record);
+            let taken = merge.take(at_once, |thread, &serial| {
+                records.push((thread, serial));
                 Ok(())
             });
             if taken.unwrap() < at_once {
@@ -111,17 +106,17 @@ fn merged(chunks: &[(u32, Vec<u64>)], at_once: usize) -> (Vec<Record>, u64) {
 
 /// Checks that a merged order is a part of the run that keeps its order, with nothing missing in
 /// between.
-fn check_order(run: &[Step], records: &[Record]) {
+fn check_order(run: &[Step], records: &[(u32, u64)]) {
     let mut versions = [0; STRIPES as usize];
     let mut positions: HashMap<u32, Vec<u64>> = HashMap::new();
-    for record in records {
-        let step = run[record.object as usize];
-        assert_eq!(step.thread, record.thread);
+    for &(thread, serial) in records {
+        let step = run[serial as usize];
+        assert_eq!(step.thread, thread);
         if let Some((stripe, version)) = step.stamp {
             assert_eq!(versions[stripe as usize], version, "the order of stripe {stripe}");
             versions[stripe as usize] += 1;
         }
-        positions.entry(record.thread).or_default().push(step.serial);
+        positions.entry(thread).or_default().push(step.serial);
     }
     for (thread, seen) in positions {
         let own = run.iter().filter(|s| s.thread == thread).map(|s| s.serial);
@@ -152,20 +147,10 @@ proptest! {
         let mut chunks = chunks(&run, &picks);
         chunks.truncate((chunks.len() as f64 * cut) as usize);
         let (records, stuck) = merged(&chunks, usize::MAX);
-        let arrived: usize = chunks.iter().map(|(_, words)| records_in(words)).sum();
+        let arrived: usize = chunks.iter().map(|(_, chunk)| chunk.len()).sum();
         prop_assert_eq!(records.len() + stuck as usize, arrived);
         check_order(&run, &records);
     }
-}
-
-fn records_in(words: &[u64]) -> usize {
-    let mut rest = words;
-    let mut count = 0;
-    while let Some(&word) = rest.first() {
-        rest = &rest[if wire::unpack(word).0 == 1 { 2 } else { 1 }..];
-        count += 1;
-    }
-    count
 }
 
 /// A sink that several owners can look into.
@@ -290,7 +275,7 @@ fn real_threads_are_recorded_in_an_order_that_explains_what_they_saw() {
     let workers = [&b"worker"[..], b"worker#2", b"worker#3", b"worker#4"];
     assert_eq!(names[0], b"main");
     assert_eq!(names[1..], workers);
-    assert_eq!(trace.symbols.vars.name(0), b"Counter#1.n");
+    assert_eq!(&*trace.symbols.vars.name(0), b"Counter#1.n");
     assert_eq!(trace.symbols.locks.name(0), b"Counter#2");
 }
 
@@ -375,6 +360,10 @@ fn what_was_not_declared_is_an_error() {
     told(&|o| o.chunk(0, &[wire::pack(1, 1), 0]).unwrap(), "thread 1 is not known");
     told(&|o| o.chunk(0, &[wire::pack(1, 1 << 39), 0]).unwrap(), "is not known");
     told(&|o| o.chunk(0, &[wire::pack(7, 0)]).unwrap(), "site 7, which is not known");
+    told(&|o| o.chunk(0, &[wire::pack(0, 0)]).unwrap(), "site 0, which is not known");
+    told(&|o| o.chunk(0, &[wire::pack(1, 0)]).unwrap(), "cut at the end of a chunk");
+    let high = wire::stamp(2, 0);
+    told(&|o| o.chunk(0, &[wire::pack(1, 0), high]).unwrap(), "stripe 2: too high");
 }
 
 proptest! {

@@ -188,7 +188,7 @@ fn operation(field: &[u8]) -> Result<(Operation, &[u8]), String> {
     if thread && column_of(operand).is_none() {
         return Err(format!("the other thread must be a column, e.g. T3: {}", show_bytes(field)));
     }
-    if !is_name(operand) {
+    if !is_name(&operand) {
         let shown = show_bytes(operand);
         return Err(format!("not a name (no blanks, {LONGEST_NAME} bytes at most): {shown}"));
     }
@@ -313,10 +313,10 @@ impl<W: Write> CsvWriter<W> {
         let (name, operand) = match event.op {
             Op::Read(x) => ("r", symbols.vars.name(x.0)),
             Op::Write(x) => ("w", symbols.vars.name(x.0)),
-            Op::Acquire(l) => ("acq", symbols.locks.name(l.0)),
-            Op::Release(l) => ("rel", symbols.locks.name(l.0)),
-            Op::Begin(m) if m.is_named() => ("enter", symbols.labels.name(m.0)),
-            Op::End(m) if m.is_named() => ("exit", symbols.labels.name(m.0)),
+            Op::Acquire(l) => ("acq", symbols.locks.name(l.0).into()),
+            Op::Release(l) => ("rel", symbols.locks.name(l.0).into()),
+            Op::Begin(m) if m.is_named() => ("enter", symbols.labels.name(m.0).into()),
+            Op::End(m) if m.is_named() => ("exit", symbols.labels.name(m.0).into()),
             Op::Fork(u) => return self.about_thread("start", u, symbols),
             Op::Join(u) => return self.about_thread("join", u, symbols),
             Op::Begin(_)
@@ -338,15 +338,15 @@ impl<W: Write> CsvWriter<W> {
                 return Err(refuse(&format!("it has no {}", show_bytes(op.as_bytes()))));
             }
         };
-        if !is_name(operand) {
+        if !is_name(&operand) {
             return Err(refuse(&format!(
                 "a name must not hold commas or blanks: {}",
-                show_bytes(operand)
+                show_bytes(&operand)
             )));
         }
         self.output.write_all(name.as_bytes())?;
         self.output.write_all(b"(")?;
-        self.output.write_all(operand)?;
+        self.output.write_all(&operand)?;
         self.output.write_all(b")\n")
     }
 }

@@ -307,7 +307,7 @@ impl Log {
 
     #[inline]
     fn var(&mut self, name: &[u8]) -> Option<VarId> {
-        intern(&mut self.symbols.vars, name, is_object).map(VarId)
+        intern(self.symbols.vars.named_mut(), name, is_object).map(VarId)
     }
 
     fn lock(&mut self, name: &[u8]) -> Option<LockId> {

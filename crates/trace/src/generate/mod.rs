@@ -302,7 +302,7 @@ fn begin_below(shape: &Shape) -> u64 {
 fn names(shape: &Shape) -> Symbols {
     let mut symbols = Symbols::default();
     number(&mut symbols.threads, "T", shape.threads);
-    number(&mut symbols.vars, "v", shape.variables);
+    number(symbols.vars.named_mut(), "v", shape.variables);
     number(&mut symbols.locks, "l", shape.locks);
     number(&mut symbols.labels, "m", LABELS);
     if shape.semaphores {

@@ -12,54 +12,54 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::wire::{self, damaged};
+use super::wire::{self, MAX_STRIPES, VERSION_BITS, damaged};
 use crate::error::Error;
 
-/// How the records of a site look.
+/// A record with its stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Form {
-    /// There is a stamp.
-    pub stamped: bool,
-    /// There is an index.
-    pub indexed: bool,
+pub struct Stamped<T> {
+    stamp: u64,
+    /// The record.
+    pub record: T,
 }
 
-impl Form {
-    /// The site 0, which nobody has.
-    const NONE: Form = Form { stamped: true, indexed: true };
+/// No record has this version of this stripe.
+const NO_STAMP: u64 = u64::MAX;
 
-    fn words(self) -> usize {
-        1 + usize::from(self.stamped) + usize::from(self.indexed)
+impl<T> Stamped<T> {
+    /// A record that keeps its place in its thread's order, and no other.
+    #[inline(always)]
+    pub fn without(record: T) -> Stamped<T> {
+        Stamped { stamp: NO_STAMP, record }
+    }
+
+    /// A record with this stamp.
+    #[inline(always)]
+    pub fn new(stamp: u64, record: T) -> Stamped<T> {
+        // The last versions of the last stripe are beyond what a program can do.
+        Stamped { stamp: stamp.min(NO_STAMP - 1), record }
     }
 }
 
-/// A record in its place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Record {
-    /// The thread.
-    pub thread: u32,
-    /// The site.
-    pub site: u32,
-    /// The object.
-    pub object: u64,
-    /// The index, or 0.
-    pub index: u64,
-}
-
-#[derive(Default)]
-struct Thread {
+struct Thread<T> {
     /// What has not been taken; the first chunk from `at` on.
-    chunks: VecDeque<Vec<u64>>,
+    chunks: VecDeque<Vec<Stamped<T>>>,
     at: usize,
     /// It waits for a version, or is on the list of those who can go on.
     is_listed: bool,
 }
 
+/// The next version of a stripe, and above it, how many threads wait for one. So the usual case,
+/// that nobody waits and the version is the next, is one comparison.
 #[derive(Clone, Copy, Default)]
-struct Stripe {
-    next: u64,
-    /// How many threads wait for a version of it.
-    waiting: u32,
+struct Stripe(u64);
+
+const WAITING: u64 = 1 << VERSION_BITS;
+
+impl Stripe {
+    fn next(self) -> u64 {
+        self.0 & (WAITING - 1)
+    }
 }
 
 /// Why a thread stops.
@@ -73,51 +73,50 @@ enum Stop {
 }
 
 /// Puts records in order.
-#[derive(Default)]
-pub struct Merge {
-    forms: Vec<Form>,
-    threads: Vec<Thread>,
+pub struct Merge<T> {
+    threads: Vec<Thread<T>>,
     stripes: Vec<Stripe>,
     /// The thread that waits for a stamp.
     waiting: HashMap<u64, u32>,
     /// Threads that can go on.
     ready: Vec<u32>,
     /// Chunks to be used again.
-    spare: Vec<Vec<u64>>,
+    spare: Vec<Vec<Stamped<T>>>,
 }
 
 /// So many used chunks are kept: allocation is not what merging should cost.
 const SPARE: usize = 16;
 
-impl Merge {
+impl<T> Merge<T> {
     /// For a recorder with this many stripes.
-    pub fn new(stripes: u32) -> Merge {
-        let stripes = vec![Stripe::default(); stripes as usize];
-        Merge { stripes, forms: vec![Form::NONE], ..Merge::default() }
-    }
-
-    /// The next site has this form.
-    pub fn site(&mut self, form: Form) {
-        self.forms.push(form);
+    pub fn new(stripes: u32) -> Merge<T> {
+        Merge {
+            threads: Vec::new(),
+            stripes: vec![Stripe::default(); stripes.min(MAX_STRIPES) as usize],
+            waiting: HashMap::new(),
+            ready: Vec::new(),
+            spare: Vec::new(),
+        }
     }
 
     /// There is one more thread.
     pub fn thread(&mut self) {
-        self.threads.push(Thread::default());
+        self.threads.push(Thread { chunks: VecDeque::new(), at: 0, is_listed: false });
+    }
+
+    /// An empty chunk to be filled and pushed.
+    pub fn chunk(&mut self) -> Vec<Stamped<T>> {
+        self.spare.pop().unwrap_or_default()
     }
 
     /// A thread has recorded more.
-    pub fn push(&mut self, thread: u32, records: &[u8]) -> Result<(), Error> {
+    pub fn push(&mut self, thread: u32, chunk: Vec<Stamped<T>>) -> Result<(), Error> {
         let Some(state) = self.threads.get_mut(thread as usize) else {
             return Err(damaged(format!("records of thread {thread}, which is not known")));
         };
-        if records.is_empty() {
+        if chunk.is_empty() {
             return Ok(());
         }
-        let mut chunk = self.spare.pop().unwrap_or_default();
-        chunk.clear();
-        let (words, _) = records.as_chunks::<8>();
-        chunk.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
         state.chunks.push_back(chunk);
         if !state.is_listed {
             state.is_listed = true;
@@ -126,12 +125,12 @@ impl Merge {
         Ok(())
     }
 
-    /// Takes at most `most` records that are in order now. Returns how many; fewer than `most`
-    /// means that nothing more can be ordered until more is pushed.
+    /// Takes at most `most` records that are in order now, each with its thread. Returns how many;
+    /// fewer than `most` means that nothing more can be ordered until more is pushed.
     pub fn take(
         &mut self,
         most: usize,
-        mut each: impl FnMut(Record) -> Result<(), Error>,
+        mut each: impl FnMut(u32, &T) -> Result<(), Error>,
     ) -> Result<usize, Error> {
         let mut left = most;
         while left > 0 {
@@ -147,12 +146,14 @@ impl Merge {
 
     fn wait(&mut self, thread: u32, stamp: u64) -> Result<(), Error> {
         let (stripe, version) = wire::unstamp(stamp);
-        let state = &mut self.stripes[stripe as usize];
-        if version < state.next || self.waiting.insert(stamp, thread).is_some() {
+        let Some(state) = self.stripes.get_mut(stripe as usize) else {
+            return Err(damaged(format!("a stamp of stripe {stripe}: too high")));
+        };
+        if version < state.next() || self.waiting.insert(stamp, thread).is_some() {
             let message = format!("stripe {stripe} has version {version} twice");
             return Err(damaged(message));
         }
-        state.waiting += 1;
+        state.0 = state.0.wrapping_add(WAITING);
         Ok(())
     }
 
@@ -161,21 +162,23 @@ impl Merge {
         &mut self,
         thread: u32,
         left: &mut usize,
-        each: &mut impl FnMut(Record) -> Result<(), Error>,
+        each: &mut impl FnMut(u32, &T) -> Result<(), Error>,
     ) -> Result<Stop, Error> {
-        while let Some(chunk) = self.threads[thread as usize].chunks.pop_front() {
-            let mut at = self.threads[thread as usize].at;
-            let stop = self.run_chunk(thread, &chunk, &mut at, left, each)?;
+        while let Some(mut chunk) = self.threads[thread as usize].chunks.pop_front() {
+            let at = self.threads[thread as usize].at;
+            let (taken, stop) = self.run_chunk(thread, &chunk[at..], *left, each)?;
+            *left -= taken;
             let state = &mut self.threads[thread as usize];
             match stop {
                 Stop::Empty => {
                     state.at = 0;
                     if self.spare.len() < SPARE {
+                        chunk.clear();
                         self.spare.push(chunk);
                     }
                 }
                 Stop::Enough | Stop::Waits(_) => {
-                    state.at = at;
+                    state.at = at + taken;
                     state.chunks.push_front(chunk);
                     return Ok(stop);
                 }
@@ -184,59 +187,48 @@ impl Merge {
         Ok(Stop::Empty)
     }
 
+    /// Takes at most `most` records; how many, and why not more.
     #[inline]
     fn run_chunk(
         &mut self,
         thread: u32,
-        chunk: &[u64],
-        at: &mut usize,
-        left: &mut usize,
-        each: &mut impl FnMut(Record) -> Result<(), Error>,
-    ) -> Result<Stop, Error> {
-        while let Some(rest) = chunk.get(*at..).filter(|rest| !rest.is_empty()) {
-            if *left == 0 {
-                return Ok(Stop::Enough);
+        chunk: &[Stamped<T>],
+        most: usize,
+        each: &mut impl FnMut(u32, &T) -> Result<(), Error>,
+    ) -> Result<(usize, Stop), Error> {
+        for (taken, Stamped { stamp, record }) in chunk[..chunk.len().min(most)].iter().enumerate()
+        {
+            if *stamp != NO_STAMP && !self.pass(*stamp) {
+                return Ok((taken, Stop::Waits(*stamp)));
             }
-            let (site, object) = wire::unpack(rest[0]);
-            let form = self.form(site, thread, rest)?;
-            if form.stamped {
-                let (stripe, version) = wire::unstamp(rest[1]);
-                match self.stripes.get_mut(stripe as usize) {
-                    Some(state) if state.next == version => {
-                        state.next += 1;
-                        if state.waiting > 0 {
-                            self.wake(stripe, version + 1);
-                        }
-                    }
-                    Some(_) => return Ok(Stop::Waits(rest[1])),
-                    None => return Err(damaged(format!("a stamp of stripe {stripe}: too high"))),
-                }
-            }
-            let index = if form.indexed { rest[form.words() - 1] } else { 0 };
-            each(Record { thread, site, object, index })?;
-            *at += form.words();
-            *left -= 1;
+            each(thread, record)?;
         }
-        Ok(Stop::Empty)
+        Ok(if most < chunk.len() { (most, Stop::Enough) } else { (chunk.len(), Stop::Empty) })
     }
 
-    /// The form of a record that `rest` starts with, if all of it is there.
-    #[inline]
-    fn form(&self, site: u32, thread: u32, rest: &[u64]) -> Result<Form, Error> {
-        match self.forms.get(site as usize) {
-            Some(&form) if site > 0 && rest.len() >= form.words() => Ok(form),
-            Some(_) if site > 0 => {
-                Err(damaged(format!("a record of thread {thread} is cut at the end of a chunk")))
+    /// Goes on with a stripe if this stamp is its next.
+    #[inline(always)]
+    fn pass(&mut self, stamp: u64) -> bool {
+        let (stripe, version) = wire::unstamp(stamp);
+        match self.stripes.get_mut(stripe as usize) {
+            Some(state) if state.0 == version => {
+                state.0 += 1;
+                true
             }
-            _ => Err(damaged(format!(
-                "a record of thread {thread} has the site {site}, which is not known"
-            ))),
+            Some(state) if state.next() == version => {
+                state.0 += 1;
+                self.wake(stripe, version + 1);
+                true
+            }
+            _ => false,
         }
     }
 
+    #[cold]
     fn wake(&mut self, stripe: u32, version: u64) {
         if let Some(thread) = self.waiting.remove(&wire::stamp(stripe, version)) {
-            self.stripes[stripe as usize].waiting -= 1;
+            let state = &mut self.stripes[stripe as usize];
+            state.0 = state.0.wrapping_sub(WAITING);
             self.ready.push(thread);
         }
     }
@@ -244,22 +236,11 @@ impl Merge {
     /// How many records wait for something that has not come. After the end of the stream it never
     /// will.
     pub fn stuck(&self) -> u64 {
-        self.threads.iter().map(|thread| self.left_of(thread)).sum()
-    }
-
-    fn left_of(&self, thread: &Thread) -> u64 {
-        let starts = [thread.at].into_iter().chain(std::iter::repeat(0));
-        thread.chunks.iter().zip(starts).map(|(chunk, at)| self.records_in(&chunk[at..])).sum()
-    }
-
-    fn records_in(&self, mut words: &[u64]) -> u64 {
-        let mut records = 0;
-        while let Some(&word) = words.first() {
-            let form = self.forms.get(wire::unpack(word).0 as usize);
-            words = words.get(form.map_or(1, |form| form.words())..).unwrap_or_default();
-            records += 1;
-        }
-        records
+        let left = |thread: &Thread<T>| {
+            let all: usize = thread.chunks.iter().map(Vec::len).sum();
+            (all - thread.at) as u64
+        };
+        self.threads.iter().map(left).sum()
     }
 }
 
@@ -267,44 +248,38 @@ impl Merge {
 mod tests {
     use super::*;
 
-    /// Site 1 is stamped, site 2 is not, site 3 is stamped and has an index.
-    fn merge(threads: u32) -> Merge {
+    fn merge(threads: u32) -> Merge<u64> {
         let mut merge = Merge::new(4);
-        for (stamped, indexed) in [(true, false), (false, false), (true, true)] {
-            merge.site(Form { stamped, indexed });
-        }
         (0..threads).for_each(|_| merge.thread());
         merge
     }
 
-    fn push(merge: &mut Merge, thread: u32, words: &[u64]) {
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        merge.push(thread, &bytes).expect("a known thread");
+    fn push(merge: &mut Merge<u64>, thread: u32, records: &[Stamped<u64>]) {
+        merge.push(thread, records.to_vec()).expect("a known thread");
     }
 
-    fn stamped(object: u64, stripe: u32, version: u64) -> [u64; 2] {
-        [wire::pack(1, object), wire::stamp(stripe, version)]
+    fn stamped(serial: u64, stripe: u32, version: u64) -> Stamped<u64> {
+        Stamped::new(wire::stamp(stripe, version), serial)
     }
 
-    fn take(merge: &mut Merge) -> Vec<u64> {
-        let mut objects = Vec::new();
-        merge
-            .take(usize::MAX, |record| {
-                objects.push(record.object);
-                Ok(())
-            })
-            .expect("sound");
-        objects
+    fn take(merge: &mut Merge<u64>) -> Vec<u64> {
+        let mut serials = Vec::new();
+        let keep = |_, &serial: &u64| {
+            serials.push(serial);
+            Ok(())
+        };
+        merge.take(usize::MAX, keep).expect("sound");
+        serials
     }
 
     #[test]
     fn a_thread_waits_for_the_version_before() {
         let mut merge = merge(3);
-        push(&mut merge, 0, &stamped(10, 3, 2));
-        push(&mut merge, 1, &stamped(11, 3, 1));
+        push(&mut merge, 0, &[stamped(10, 3, 2)]);
+        push(&mut merge, 1, &[stamped(11, 3, 1)]);
         assert_eq!(take(&mut merge), []);
         assert_eq!(merge.stuck(), 2);
-        push(&mut merge, 2, &stamped(12, 3, 0));
+        push(&mut merge, 2, &[stamped(12, 3, 0)]);
         assert_eq!(take(&mut merge), [12, 11, 10]);
         assert_eq!(merge.stuck(), 0);
     }
@@ -312,59 +287,42 @@ mod tests {
     #[test]
     fn unstamped_records_keep_their_place() {
         let mut merge = merge(2);
-        let block = |object| [wire::pack(2, object)];
-        let first = [&block(1)[..], &stamped(2, 0, 1), &block(3)].concat();
-        push(&mut merge, 0, &first);
+        let block = Stamped::without;
+        push(&mut merge, 0, &[block(1), stamped(2, 0, 1), block(3)]);
         assert_eq!(take(&mut merge), [1]);
-        push(&mut merge, 0, &block(4));
-        push(&mut merge, 1, &stamped(9, 0, 0));
+        push(&mut merge, 0, &[block(4)]);
+        push(&mut merge, 1, &[stamped(9, 0, 0)]);
         assert_eq!(take(&mut merge), [9, 2, 3, 4]);
-    }
-
-    #[test]
-    fn an_index_is_read() {
-        let mut merge = merge(1);
-        push(&mut merge, 0, &[wire::pack(3, 5), wire::stamp(1, 0), 77]);
-        let mut seen = Vec::new();
-        let keep = |record| {
-            seen.push(record);
-            Ok(())
-        };
-        merge.take(1, keep).expect("sound");
-        assert_eq!(seen, [Record { thread: 0, site: 3, object: 5, index: 77 }]);
     }
 
     #[test]
     fn records_can_be_taken_a_few_at_a_time() {
         let mut merge = merge(1);
-        let words: Vec<u64> = (0..10).flat_map(|i| stamped(i, 0, i)).collect();
-        push(&mut merge, 0, &words);
+        let records: Vec<_> = (0..10).map(|i| stamped(i, 0, i)).collect();
+        push(&mut merge, 0, &records);
         let mut seen = Vec::new();
-        let mut keep = |record: Record| {
-            seen.push(record.object);
+        let mut keep = |thread, &serial: &u64| {
+            seen.push((thread, serial));
             Ok(())
         };
         while merge.take(3, &mut keep).expect("sound") == 3 {}
-        assert_eq!(seen, (0..10).collect::<Vec<_>>());
+        assert_eq!(seen, (0..10).map(|i| (0, i)).collect::<Vec<_>>());
     }
 
     #[test]
     fn damage_is_told() {
-        let told = |words: &[u64], what: &str| {
+        let told = |record: Stamped<u64>, what: &str| {
             let mut merge = merge(2);
-            push(&mut merge, 0, &stamped(0, 0, 0));
-            push(&mut merge, 1, words);
-            push(&mut merge, 0, &stamped(0, 0, 7));
-            let error = merge.take(99, |_| Ok(())).expect_err(what).to_string();
+            push(&mut merge, 0, &[stamped(0, 0, 0)]);
+            push(&mut merge, 1, &[record]);
+            push(&mut merge, 0, &[stamped(0, 0, 7)]);
+            let error = merge.take(99, |_, _| Ok(())).expect_err(what).to_string();
             assert!(error.contains(what), "{error}");
         };
-        told(&[0], "site 0, which is not known");
-        told(&[wire::pack(4, 0)], "site 4, which is not known");
-        told(&[wire::pack(1, 0)], "cut at the end of a chunk");
-        told(&stamped(0, 4, 0), "stripe 4: too high");
-        told(&stamped(0, 0, 0), "stripe 0 has version 0 twice");
-        told(&stamped(0, 0, 7), "stripe 0 has version 7 twice");
-        let unknown = merge(2).push(2, &[]).expect_err("unknown").to_string();
+        told(stamped(0, 4, 0), "stripe 4: too high");
+        told(stamped(0, 0, 0), "stripe 0 has version 0 twice");
+        told(stamped(0, 0, 7), "stripe 0 has version 7 twice");
+        let unknown = merge(2).push(2, Vec::new()).expect_err("unknown").to_string();
         assert!(unknown.contains("thread 2, which is not known"));
     }
 }

@@ -11,6 +11,7 @@
 //!
 //! Nothing here knows a language or a virtual machine.
 
+mod ids;
 pub mod merge;
 mod output;
 mod reader;

@@ -1,9 +1,9 @@
 //! A recorded stream as a source of events: from a file or, while the program runs, from a socket.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
 
-use super::merge::{Form, Merge, Record};
-use super::targets::{Parts, TargetNo, Targets};
+use super::merge::{Merge, Stamped};
+use super::targets::{Target, TargetNo, Targets};
 use super::wire::{self, Frame, FrameReader, Hello, Next, NoteFrame, SiteFrame, damaged};
 use crate::error::{Error, show_name};
 use crate::event::{Event, Kind, Op};
@@ -12,14 +12,20 @@ use crate::recording::{NoteKind, Recording};
 use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 use crate::symbols::{SiteInfo, Symbols};
 
+type Input = BufReader<Box<dyn Read + Send>>;
+
+/// Enough for a system call to count little, for frames are short; what is there is taken at once,
+/// so nobody waits for a full one.
+const BUFFER: usize = 1 << 17;
+
 /// Reads a recorded stream.
 pub struct StreamReader {
     /// None after the end.
-    frames: Option<FrameReader<Box<dyn Read + Send>>>,
+    frames: Option<FrameReader<Input>>,
     /// What was wrong with the start: said when the first event is asked for.
     refusal: Option<Error>,
     blocks: Blocks,
-    merge: Merge,
+    merge: Merge<Event>,
     model: Model,
 }
 
@@ -29,6 +35,8 @@ struct Model {
     names: Vec<Box<[u8]>>,
     /// By number; the first is nobody's.
     sites: Vec<Place>,
+    /// Scratch.
+    lookups: Vec<Lookup>,
     threads: Vec<Thread>,
     targets: Targets,
     symbols: Symbols,
@@ -41,6 +49,18 @@ struct Model {
 struct Place {
     site: Site,
     what: What,
+    is_stamped: bool,
+    is_indexed: bool,
+}
+
+/// The site 0, which nobody has.
+const NOWHERE: Place =
+    Place { site: Site::UNKNOWN, what: What::Order, is_stamped: true, is_indexed: true };
+
+impl Place {
+    fn words(&self) -> usize {
+        1 + usize::from(self.is_stamped) + usize::from(self.is_indexed)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -51,20 +71,24 @@ enum What {
     Same(Op),
     /// A fork or a join: the object is a thread.
     Thread(Kind),
-    /// Something about an object, a variable or both. Most sites are about the same thing again
-    /// and again, so the last one is kept.
-    Target { kind: Kind, number: TargetNo, name: u32, indexed: bool, last: Last },
+    /// Something about an object, a variable or both.
+    Target(Kind, TargetNo),
 }
 
+/// A record whose target is to be looked up.
 #[derive(Clone, Copy)]
-struct Last {
-    object: u64,
-    index: u64,
-    id: u32,
+struct Lookup {
+    /// Its place in the chunk.
+    at: usize,
+    kind: Kind,
+    target: Target,
 }
 
-/// No record has such an object.
-const NOTHING_YET: Last = Last { object: u64::MAX, index: 0, id: 0 };
+/// So many places are touched before the first of them is needed.
+const LOOKUPS: usize = 32;
+
+/// Who does what only orders: no thread has this number.
+const NOBODY: ThreadId = ThreadId(u32::MAX);
 
 /// A thread gets an id when it acts or is forked: recorders may name others too.
 struct Thread {
@@ -100,7 +124,7 @@ impl StreamReader {
     }
 
     fn start(&mut self, input: Box<dyn Read + Send>) -> Result<(), Error> {
-        let mut frames = FrameReader::new(input)?;
+        let mut frames = FrameReader::new(BufReader::with_capacity(BUFFER, input))?;
         match frames.read()? {
             Next::Frame(Frame::Hello(hello)) => {
                 self.merge = Merge::new(hello.stripes);
@@ -121,7 +145,9 @@ impl StreamReader {
         let Some(frames) = &mut self.frames else { return Ok(()) };
         let end = match frames.read()? {
             Next::Frame(Frame::Chunk { thread, records }) => {
-                return self.merge.push(thread, records);
+                let mut chunk = self.merge.chunk();
+                self.model.decode(thread, records, &mut chunk)?;
+                return self.merge.push(thread, chunk);
             }
             Next::Frame(Frame::End) => true,
             Next::Over => false,
@@ -137,8 +163,15 @@ impl StreamReader {
         loop {
             let StreamReader { merge, model, .. } = self;
             let most = BATCH - events.len();
-            let taken = merge.take(most, |record| {
-                events.extend(model.event(record)?);
+            let mut actor = (u32::MAX, NOBODY);
+            let taken = merge.take(most, |thread, event| {
+                if event.thread == NOBODY {
+                    return Ok(());
+                }
+                if actor.0 != thread {
+                    actor = (thread, model.thread(thread)?);
+                }
+                events.push(Event { thread: actor.1, op: model.with_thread(event.op)?, ..*event });
                 Ok(())
             })?;
             let is_used_up = taken < most;
@@ -156,7 +189,8 @@ impl Model {
     fn new() -> Model {
         Model {
             names: vec![Box::default()],
-            sites: vec![Place { site: Site::UNKNOWN, what: What::Order }],
+            sites: vec![NOWHERE],
+            lookups: Vec::with_capacity(LOOKUPS),
             threads: Vec::new(),
             targets: Targets::default(),
             symbols: Symbols::default(),
@@ -182,7 +216,7 @@ impl Model {
         self.skipped.recording = Some(self.recording.clone());
     }
 
-    fn learn(&mut self, frame: Frame, merge: &mut Merge) -> Result<(), Error> {
+    fn learn(&mut self, frame: Frame, merge: &mut Merge<Event>) -> Result<(), Error> {
         match frame {
             Frame::Name { id, name } => {
                 next("name", id, self.names.len())?;
@@ -192,7 +226,7 @@ impl Model {
                 self.name(class)?;
                 self.targets.object(object, class);
             }
-            Frame::Site(frame) => self.site(&frame, merge)?,
+            Frame::Site(frame) => self.site(&frame)?,
             Frame::Thread { id, name } => {
                 next("thread", id, self.threads.len())?;
                 self.threads.push(Thread { name: name.into(), id: None });
@@ -222,7 +256,7 @@ impl Model {
         }
     }
 
-    fn site(&mut self, frame: &SiteFrame, merge: &mut Merge) -> Result<(), Error> {
+    fn site(&mut self, frame: &SiteFrame) -> Result<(), Error> {
         next("site", frame.id, self.sites.len())?;
         let [file, method, target] = [frame.file, frame.method, frame.target];
         let file = self.name(file)?.to_vec();
@@ -232,9 +266,8 @@ impl Model {
         let info = SiteInfo { file, method, line: frame.line, column: 0 };
         let site = self.symbols.site(info);
         let what = self.what(frame, &target);
-        self.sites.push(Place { site, what });
-        let stamped = frame.kind.is_none_or(wire::is_stamped);
-        merge.site(Form { stamped, indexed: frame.flags.is_indexed() });
+        let is_stamped = frame.kind.is_none_or(wire::is_stamped);
+        self.sites.push(Place { site, what, is_stamped, is_indexed: frame.flags.is_indexed() });
         Ok(())
     }
 
@@ -260,77 +293,97 @@ impl Model {
             | Kind::Post
             | Kind::Take
             | Kind::BarrierEnter
-            | Kind::BarrierExit => What::Target {
-                kind,
-                number: self.targets.number(kind, frame.target),
-                name: frame.target,
-                indexed: frame.flags.is_indexed(),
-                last: NOTHING_YET,
-            },
+            | Kind::BarrierExit => What::Target(kind, self.targets.number(kind, frame.target)),
         }
     }
 
-    /// The event that a record stands for, if it stands for one.
-    #[inline]
-    fn event(&mut self, record: Record) -> Result<Option<Event>, Error> {
-        let Place { site, what } = self.sites[record.site as usize];
-        if matches!(what, What::Order) {
-            return Ok(None);
-        }
-        let unknown = |thread: u64| damaged(format!("thread {thread} is not known"));
-        let actor = self.thread(record.thread);
-        let thread = actor.ok_or_else(|| unknown(record.thread.into()))?;
-        let op = match what {
-            What::Order => return Ok(None),
-            What::Same(op) => op,
-            What::Thread(kind) => {
-                let known = u32::try_from(record.object).ok().and_then(|t| self.thread(t));
-                Op::new(kind, known.ok_or_else(|| unknown(record.object))?.0)
-            }
-            What::Target { kind, last, .. } => {
-                let known = (last.object, last.index) == (record.object, record.index);
-                Op::new(kind, if known { last.id } else { self.target(record) })
-            }
-        };
-        Ok(Some(Event { thread, op, site }))
-    }
-
-    /// The id of what a record is about.
-    fn target(&mut self, record: Record) -> u32 {
-        let Model { names, sites, targets, symbols, .. } = self;
-        let Record { object, index, .. } = record;
-        let What::Target { kind, number, name, indexed, last } =
-            &mut sites[record.site as usize].what
-        else {
-            return 0;
-        };
-        let id = targets.id(*number, object, index, |class| {
-            let class = class.map(|class| &names[class as usize][..]);
-            let parts = Parts {
-                target: &names[*name as usize],
-                object: (object > 0).then_some((object, class)),
-                index: indexed.then_some(index),
+    /// The events that some records stand for; threads have no ids yet.
+    fn decode(
+        &mut self,
+        thread: u32,
+        records: &[u8],
+        chunk: &mut Vec<Stamped<Event>>,
+    ) -> Result<(), Error> {
+        let (mut words, _) = records.as_chunks::<8>();
+        while let Some((first, rest)) = words.split_first() {
+            let (site, object) = wire::unpack(u64::from_le_bytes(*first));
+            let place = match self.sites.get(site as usize) {
+                Some(place) if site > 0 && rest.len() + 1 >= place.words() => *place,
+                _ => return Err(self.no_record(thread, site)),
             };
-            symbols.name_space(*kind).map_or(0, |space| parts.intern(space))
-        });
-        *last = Last { object, index, id };
-        id
+            let word = |at: usize| u64::from_le_bytes(rest[at]);
+            let index = place.is_indexed.then(|| word(usize::from(place.is_stamped)));
+            let event = match place.what {
+                What::Order => Event { thread: NOBODY, op: Op::Yield, site: place.site },
+                What::Same(op) => Event { thread: ThreadId(0), op, site: place.site },
+                What::Thread(kind) => {
+                    // Higher ones are not known either.
+                    let other = u32::try_from(object).unwrap_or(u32::MAX);
+                    Event { thread: ThreadId(0), op: Op::new(kind, other), site: place.site }
+                }
+                What::Target(kind, number) => {
+                    let target = Target::new(number, object, index);
+                    std::hint::black_box(self.targets.warm(target));
+                    self.lookups.push(Lookup { at: chunk.len(), kind, target });
+                    Event { thread: ThreadId(0), op: Op::new(kind, 0), site: place.site }
+                }
+            };
+            chunk.push(match place.is_stamped {
+                true => Stamped::new(word(0), event),
+                false => Stamped::without(event),
+            });
+            if self.lookups.len() == LOOKUPS {
+                self.look_up(chunk);
+            }
+            words = &rest[place.words() - 1..];
+        }
+        self.look_up(chunk);
+        Ok(())
+    }
+
+    fn look_up(&mut self, chunk: &mut [Stamped<Event>]) {
+        let Model { lookups, targets, names, symbols, .. } = self;
+        for Lookup { at, kind, target } in lookups.drain(..) {
+            chunk[at].record.op = Op::new(kind, targets.id(kind, target, names, symbols));
+        }
+    }
+
+    #[cold]
+    fn no_record(&self, thread: u32, site: u32) -> Error {
+        let is_known = site > 0 && (site as usize) < self.sites.len();
+        damaged(if is_known {
+            format!("a record of thread {thread} is cut at the end of a chunk")
+        } else {
+            format!("a record of thread {thread} has the site {site}, which is not known")
+        })
+    }
+
+    /// The operation, with the id of the thread that it is about.
+    #[inline(always)]
+    fn with_thread(&mut self, op: Op) -> Result<Op, Error> {
+        if let Op::Fork(other) | Op::Join(other) = op {
+            return Ok(Op::new(op.kind(), self.thread(other.0)?.0));
+        }
+        Ok(op)
     }
 
     /// The id of a thread. Threads of the same name are told apart by a number.
-    #[inline]
-    fn thread(&mut self, thread: u32) -> Option<ThreadId> {
-        let known = self.threads.get_mut(thread as usize)?;
-        if known.id.is_none() {
-            let mut name = known.name.to_vec();
-            let mut count = 2;
-            while self.symbols.threads.get(&name).is_some() {
-                name = [&known.name, format!("#{count}").as_bytes()].concat();
-                count += 1;
-            }
-            known.id = Some(self.symbols.thread(&name));
+    fn thread(&mut self, thread: u32) -> Result<ThreadId, Error> {
+        let Some(known) = self.threads.get_mut(thread as usize) else {
+            return Err(damaged(format!("thread {thread} is not known")));
+        };
+        if let Some(id) = known.id {
+            return Ok(id);
         }
-        known.id
+        let mut name = known.name.to_vec();
+        let mut count = 2;
+        while self.symbols.threads.get(&name).is_some() {
+            name = [&known.name, format!("#{count}").as_bytes()].concat();
+            count += 1;
+        }
+        let id = self.symbols.thread(&name);
+        known.id = Some(id);
+        Ok(id)
     }
 
     /// The stream is over. Records that wait for something that never came were recorded while the

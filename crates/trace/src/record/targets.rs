@@ -2,53 +2,53 @@
 //! name: `Account#12.balance`, `Account#12`, `int[]#7[3]`, `Account.count`.
 //!
 //! Two targets are the same only if the site's name for them, the object and the index are: a name
-//! is for reading, and never makes one of two.
+//! is for reading, and never makes one of two. Since names are put together only when they are
+//! shown, that has to follow from their parts: `#` and `[` stand in a name for what they mean and
+//! nothing else, and two fields have two texts where their objects are shown alike.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
+use super::ids::Ids;
 use super::wire;
 use crate::event::Kind;
-use crate::symbols::Interner;
-
-/// Two words, mixed: targets come from counters, and nobody attacks this table.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&b| self.write_u64(u64::from(b)));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd134_2543_de82_ef95;
-        self.0 = product as u64 ^ (product >> 64) as u64;
-    }
-}
-
-type Table<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+use crate::symbols::{Interner, Symbols};
+use crate::variables::{Parts, Variables};
 
 /// What several sites may be about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct TargetNo(u32);
+pub(super) struct TargetNo(pub(super) u32);
+
+/// What a record is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Target {
+    /// What the first word of a record would be if sites were targets.
+    key: u64,
+    /// If the record has one.
+    index: Option<u64>,
+}
+
+impl Target {
+    #[inline(always)]
+    pub(super) fn new(number: TargetNo, object: u64, index: Option<u64>) -> Target {
+        Target { key: wire::pack(number.0, object), index }
+    }
+}
 
 /// The targets of a stream.
-#[derive(Default)]
 pub(super) struct Targets {
-    /// By what the first word of a record would be if sites were targets, and index.
-    ids: Table<(u64, u64), u32>,
+    ids: Ids<u64>,
+    elements: Ids<(u64, u64)>,
     /// By name space (a kind stands for its own) and name.
     numbers: HashMap<(u8, u32), TargetNo>,
+    /// The names, by number.
+    names: Vec<u32>,
     /// The name of each object's class.
-    classes: Table<u64, u32>,
+    classes: Ids<u64>,
+    /// How a field is shown in objects that are shown with this text.
+    fields: HashMap<(u32, TargetNo), u32>,
+    /// Whose text that is.
+    shown: HashMap<(u32, u32), TargetNo>,
 }
 
 /// Kinds with targets of the same sort.
@@ -70,51 +70,148 @@ fn space(kind: Kind) -> u8 {
     }
 }
 
+impl Default for Targets {
+    fn default() -> Targets {
+        Targets {
+            ids: Ids::new(0),
+            elements: Ids::new((0, 0)),
+            numbers: HashMap::new(),
+            names: Vec::new(),
+            classes: Ids::new(0),
+            fields: HashMap::new(),
+            shown: HashMap::new(),
+        }
+    }
+}
+
 impl Targets {
     /// The number of what sites of this kind with this name are about.
     pub(super) fn number(&mut self, kind: Kind, name: u32) -> TargetNo {
         // There are no more of them than sites, so that they have room where sites have.
-        let next = TargetNo(self.numbers.len() as u32);
-        *self.numbers.entry((space(kind), name)).or_insert(next)
+        let next = TargetNo(self.names.len() as u32);
+        let number = *self.numbers.entry((space(kind), name)).or_insert(next);
+        if number == next {
+            self.names.push(name);
+        }
+        number
     }
 
     /// The class of an object is known.
     pub(super) fn object(&mut self, object: u64, class: u32) {
-        self.classes.insert(object, class);
+        // Whoever says it twice says the same.
+        if self.classes.get(object).is_none() {
+            self.classes.insert(object, class);
+        }
     }
 
-    /// The id of a target: known, or to be made with a name by `make`, which is given the class.
-    #[inline]
+    /// Touches what looking for a target will need.
+    #[inline(always)]
+    pub(super) fn warm(&self, target: Target) -> u32 {
+        match target.index {
+            None => self.ids.warm(target.key),
+            Some(index) => self.elements.warm((target.key, index)),
+        }
+    }
+
+    /// The id of a target, known or new.
+    #[inline(always)]
     pub(super) fn id(
         &mut self,
-        target: TargetNo,
-        object: u64,
-        index: u64,
-        make: impl FnOnce(Option<u32>) -> u32,
+        kind: Kind,
+        target: Target,
+        names: &[Box<[u8]>],
+        symbols: &mut Symbols,
     ) -> u32 {
-        let classes = &self.classes;
-        let key = (wire::pack(target.0, object), index);
-        *self.ids.entry(key).or_insert_with(|| make(classes.get(&object).copied()))
+        let known = match target.index {
+            None => self.ids.get(target.key),
+            Some(index) => self.elements.get((target.key, index)),
+        };
+        known.unwrap_or_else(|| self.add(kind, target, names, symbols))
+    }
+
+    #[cold]
+    fn add(
+        &mut self,
+        kind: Kind,
+        target: Target,
+        names: &[Box<[u8]>],
+        symbols: &mut Symbols,
+    ) -> u32 {
+        let (number, object) = wire::unpack(target.key);
+        let text = |name: u32| names.get(name as usize).map_or(&[][..], |name| &**name);
+        let name = Name {
+            target: text(self.names[number as usize]),
+            object,
+            class: self.classes.get(object).map(text),
+            index: target.index,
+        };
+        let id = if space(kind) == 0 {
+            let parts = self.parts(TargetNo(number), &name, &mut symbols.vars);
+            symbols.vars.compose(parts)
+        } else {
+            symbols.name_space(kind).map_or(0, |space| name.intern(space))
+        };
+        match target.index {
+            None => self.ids.insert(target.key, id),
+            Some(index) => self.elements.insert((target.key, index), id),
+        }
+        id
+    }
+
+    /// The parts of a variable's name, which no other variable has.
+    fn parts(&mut self, number: TargetNo, name: &Name, vars: &mut Variables) -> Parts {
+        let class = (name.object > 0).then(|| vars.text(&without(b"#", name.shown_class())));
+        let alike = class.unwrap_or(STATIC);
+        let field = match self.fields.get(&(alike, number)) {
+            Some(&field) => field,
+            None => self.field(alike, number, name, vars),
+        };
+        Parts { object: class.map(|class| (name.object, class)), field, index: name.index }
+    }
+
+    /// How a field is shown in objects that are shown with the text `class`.
+    fn field(&mut self, class: u32, number: TargetNo, name: &Name, vars: &mut Variables) -> u32 {
+        let full = without(b"#[", name.target).into_owned();
+        let marks = (0..).map(|count| [&full[..], &vec![b'\''; count]].concat());
+        let short = (class != STATIC).then(|| without(b"#[", name.field(false)).into_owned());
+        let mut candidates = short.into_iter().chain(marks).map(|text| vars.text(&text));
+        let is_own = |text: &u32| *self.shown.entry((class, *text)).or_insert(number) == number;
+        let field = candidates.find(is_own).unwrap_or(0);
+        self.fields.insert((class, number), field);
+        field
     }
 }
 
-/// The parts of a name.
-pub(super) struct Parts<'a> {
-    /// The site's name for it.
-    pub(super) target: &'a [u8],
-    /// The object and the name of its class.
-    pub(super) object: Option<(u64, Option<&'a [u8]>)>,
-    /// The index.
-    pub(super) index: Option<u64>,
+/// Stands for the class of what has no object.
+const STATIC: u32 = u32::MAX;
+
+/// A text without some bytes, which mean something in names.
+fn without<'a>(special: &[u8], text: &'a [u8]) -> Cow<'a, [u8]> {
+    if !text.iter().any(|byte| special.contains(byte)) {
+        return Cow::Borrowed(text);
+    }
+    text.iter().map(|&byte| if special.contains(&byte) { b'_' } else { byte }).collect()
 }
 
-impl Parts<'_> {
+/// What a name is made of.
+struct Name<'a> {
+    /// The site's name for it.
+    target: &'a [u8],
+    /// The object, or 0.
+    object: u64,
+    /// The name of its class.
+    class: Option<&'a [u8]>,
+    /// The index.
+    index: Option<u64>,
+}
+
+impl Name<'_> {
     /// A name of its own. Fields that differ only in the class that declares them are rare, so
     /// that class is told only then.
-    pub(super) fn intern(&self, names: &mut Interner) -> u32 {
-        let mut name = self.name(false);
+    fn intern(&self, names: &mut Interner) -> u32 {
+        let mut name = self.put_together(false);
         if names.get(&name).is_some() {
-            name = self.name(true);
+            name = self.put_together(true);
         }
         while names.get(&name).is_some() {
             name.push(b'\'');
@@ -122,10 +219,10 @@ impl Parts<'_> {
         names.intern(&name)
     }
 
-    fn name(&self, in_full: bool) -> Vec<u8> {
+    fn put_together(&self, in_full: bool) -> Vec<u8> {
         let mut name = match self.object {
-            None => self.target.to_vec(),
-            Some((object, class)) => self.of_object(object, class, in_full),
+            0 => self.target.to_vec(),
+            object => self.of_object(object, in_full),
         };
         if let Some(index) = self.index {
             name.extend_from_slice(format!("[{index}]").as_bytes());
@@ -133,20 +230,32 @@ impl Parts<'_> {
         name
     }
 
-    fn of_object(&self, object: u64, class: Option<&[u8]>, in_full: bool) -> Vec<u8> {
-        let dot = self.target.iter().rposition(|&b| b == b'.');
-        let declared_in = dot.map_or(&b"object"[..], |dot| &self.target[..dot]);
-        let mut name = class.unwrap_or(declared_in).to_vec();
+    fn of_object(&self, object: u64, in_full: bool) -> Vec<u8> {
+        let mut name = self.shown_class().to_vec();
         name.extend_from_slice(format!("#{object}").as_bytes());
-        let field = match dot {
-            Some(dot) if !in_full => &self.target[dot + 1..],
-            _ => self.target,
-        };
+        let field = self.field(in_full);
         if !field.is_empty() {
             name.push(b'.');
             name.extend_from_slice(field);
         }
         name
+    }
+
+    /// What stands before the number of the object: its class, or the one that declares the field.
+    fn shown_class(&self) -> &[u8] {
+        let declared_in = self.dot().map_or(&b"object"[..], |dot| &self.target[..dot]);
+        self.class.unwrap_or(declared_in)
+    }
+
+    fn field(&self, in_full: bool) -> &[u8] {
+        match self.dot() {
+            Some(dot) if !in_full => &self.target[dot + 1..],
+            _ => self.target,
+        }
+    }
+
+    fn dot(&self) -> Option<usize> {
+        self.target.iter().rposition(|&b| b == b'.')
     }
 }
 
@@ -154,58 +263,88 @@ impl Parts<'_> {
 mod tests {
     use super::*;
 
-    fn name(
-        names: &mut Interner,
-        target: &str,
-        object: Option<(u64, Option<&str>)>,
-        index: Option<u64>,
-    ) -> String {
-        let object = object.map(|(id, class)| (id, class.map(str::as_bytes)));
-        let id = Parts { target: target.as_bytes(), object, index }.intern(names);
-        String::from_utf8_lossy(names.name(id)).into_owned()
+    /// Names of classes and fields, by number.
+    const NAMES: [&str; 9] = [
+        "",
+        "p.Account",
+        "p.Account.balance",
+        "p.Account.count",
+        "B.x",
+        "A.x",
+        "int[]",
+        "B",
+        "a#1[2]",
+    ];
+
+    struct Model {
+        targets: Targets,
+        symbols: Symbols,
+        names: Vec<Box<[u8]>>,
+    }
+
+    impl Model {
+        fn new() -> Model {
+            let mut targets = Targets::default();
+            [(12, 1), (7, 6), (1, 7)]
+                .iter()
+                .for_each(|&(object, class)| targets.object(object, class));
+            let names = NAMES.iter().map(|name| name.as_bytes().into()).collect();
+            Model { targets, symbols: Symbols::default(), names }
+        }
+
+        fn id(&mut self, kind: Kind, name: u32, object: u64, index: Option<u64>) -> u32 {
+            let Model { targets, symbols, names } = self;
+            let target = Target::new(targets.number(kind, name), object, index);
+            let _ = targets.warm(target);
+            targets.id(kind, target, names, symbols)
+        }
+
+        fn name(&mut self, name: u32, object: u64, index: Option<u64>) -> String {
+            let id = self.id(Kind::Read, name, object, index);
+            String::from_utf8_lossy(&self.symbols.vars.name(id)).into_owned()
+        }
     }
 
     #[test]
     fn names_read_well() {
-        let names = &mut Interner::default();
-        let account = Some((12, Some("p.Account")));
-        assert_eq!(name(names, "p.Account.balance", account, None), "p.Account#12.balance");
-        assert_eq!(name(names, "", account, None), "p.Account#12");
-        assert_eq!(name(names, "", Some((7, Some("int[]"))), Some(3)), "int[]#7[3]");
-        assert_eq!(name(names, "p.Account.count", None, None), "p.Account.count");
-        assert_eq!(name(names, "p.Account.x", Some((9, None)), None), "p.Account#9.x");
-        assert_eq!(name(names, "lock", Some((9, None)), None), "object#9.lock");
+        let mut model = Model::new();
+        assert_eq!(model.name(2, 12, None), "p.Account#12.balance");
+        assert_eq!(model.name(0, 12, None), "p.Account#12");
+        assert_eq!(model.name(0, 7, Some(3)), "int[]#7[3]");
+        assert_eq!(model.name(3, 0, None), "p.Account.count");
+        assert_eq!(model.name(2, 9, None), "p.Account#9.balance");
+        assert_eq!(model.name(1, 0, Some(4)), "p.Account[4]");
+        let lock = model.id(Kind::Acquire, 0, 12, None);
+        assert_eq!(model.symbols.locks.name(lock), b"p.Account#12");
     }
 
     #[test]
     fn two_targets_have_two_names() {
-        let names = &mut Interner::default();
-        let object = Some((1, Some("B")));
-        assert_eq!(name(names, "B.x", object, None), "B#1.x");
-        assert_eq!(name(names, "A.x", object, None), "B#1.A.x");
-        assert_eq!(name(names, "B.x", object, None), "B#1.B.x");
-        assert_eq!(name(names, "B.x", object, None), "B#1.B.x'");
+        let mut model = Model::new();
+        assert_eq!(model.name(4, 1, None), "B#1.x");
+        assert_eq!(model.name(5, 1, None), "B#1.A.x");
+        assert_eq!(model.name(4, 1, None), "B#1.x");
+        assert_eq!(model.name(5, 2, None), "A#2.x");
+        assert_eq!(model.name(8, 0, None), "a_1_2]");
+        let mut locks = Interner::default();
+        let lock = Name { target: b"B.x", object: 1, class: None, index: None };
+        let names = [(); 4].map(|()| lock.intern(&mut locks)).map(|id| locks.name(id));
+        assert_eq!(names, [&b"B#1.x"[..], b"B#1.B.x", b"B#1.B.x'", b"B#1.B.x''"]);
     }
 
     #[test]
     fn a_target_is_its_kind_its_object_and_its_index() {
-        let mut targets = Targets::default();
-        let field = targets.number(Kind::Read, 1);
-        assert_eq!(targets.number(Kind::AtomicWrite, 1), field);
-        let lock = targets.number(Kind::Acquire, 1);
-        assert_ne!(lock, field);
-        targets.object(5, 77);
-        let ids = [(field, 5, 0), (field, 6, 0), (field, 5, 1), (lock, 5, 0)];
-        for (i, &(target, object, index)) in ids.iter().enumerate() {
-            let class = (object == 5).then_some(77);
-            let made = targets.id(target, object, index, |given| {
-                assert_eq!(given, class);
-                i as u32
-            });
-            assert_eq!(made, i as u32);
+        let mut model = Model::new();
+        let targets =
+            [(2, 12, None), (2, 13, None), (0, 12, Some(0)), (0, 12, Some(1)), (0, 12, None)];
+        for again in [false, true] {
+            for (i, &(name, object, index)) in targets.iter().enumerate() {
+                let kind = if again { Kind::AtomicWrite } else { Kind::Read };
+                assert_eq!(model.id(kind, name, object, index), i as u32);
+            }
         }
-        for (i, &(target, object, index)) in ids.iter().enumerate() {
-            assert_eq!(targets.id(target, object, index, |_| u32::MAX), i as u32);
-        }
+        assert_eq!(model.id(Kind::Acquire, 2, 12, None), 0);
+        assert_eq!(model.id(Kind::Notify, 2, 12, None), 0);
+        assert_eq!((model.symbols.vars.len(), model.symbols.locks.len()), (targets.len(), 1));
     }
 }

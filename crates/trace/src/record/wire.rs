@@ -449,12 +449,16 @@ impl<R: Read> FrameReader<R> {
         if len > MAX_PAYLOAD {
             return Err(damaged(format!("the frame at byte {at} would have {len} bytes")));
         }
-        self.payload.resize(len, 0);
-        if read_full(&mut self.input, &mut self.payload)? < len {
+        // It only grows: what follows a long frame need not clear it.
+        if self.payload.len() < len {
+            self.payload.resize(len, 0);
+        }
+        let payload = &mut self.payload[..len];
+        if read_full(&mut self.input, payload)? < len {
             return Ok(Next::Over);
         }
         self.offset += (header.len() + len) as u64;
-        match decode(code, &self.payload) {
+        match decode(code, payload) {
             Some(frame) => Ok(Next::Frame(frame)),
             None => Err(damaged(format!("the frame at byte {at} (kind {code}) makes no sense"))),
         }

@@ -16,14 +16,28 @@ const LISTS: usize = 7;
 /// their own. It bounds what a reader keeps in memory besides the names themselves.
 const ENOUGH: usize = 1 << 20;
 
-fn lists(symbols: &Symbols) -> [&Interner; LISTS] {
+/// The list of variables, which need not have names of their own.
+const VARIABLES: usize = 1;
+
+fn lens(symbols: &Symbols) -> [usize; LISTS] {
     let Symbols { threads, vars, locks, semaphores, barriers, labels, texts, .. } = symbols;
-    [threads, vars, locks, semaphores, barriers, labels, texts]
+    let [a, c, d, e, f, g] =
+        [threads, locks, semaphores, barriers, labels, texts].map(Interner::len);
+    [a, vars.len(), c, d, e, f, g]
+}
+
+fn put_name(symbols: &Symbols, list: usize, id: u32, out: &mut Vec<u8>) {
+    let Symbols { threads, vars, locks, semaphores, barriers, labels, texts, .. } = symbols;
+    if list == VARIABLES {
+        return vars.put_name(id, out);
+    }
+    let names = [threads, threads, locks, semaphores, barriers, labels, texts][list];
+    out.extend_from_slice(names.name(id));
 }
 
 fn list_mut(symbols: &mut Symbols, list: usize) -> &mut Interner {
     let Symbols { threads, vars, locks, semaphores, barriers, labels, texts, .. } = symbols;
-    [threads, vars, locks, semaphores, barriers, labels, texts][list]
+    [threads, vars.named_mut(), locks, semaphores, barriers, labels, texts][list]
 }
 
 /// Appends a number, seven bits a byte, lowest first; a set high bit says that more follow.
@@ -61,6 +75,8 @@ pub(super) struct Written {
     sites: usize,
     /// Scratch for one list: its count stands before it but is known after it.
     list: Vec<u8>,
+    /// Scratch for one name: so does its length.
+    name: Vec<u8>,
 }
 
 impl Written {
@@ -72,8 +88,8 @@ impl Written {
             return Ok(false);
         }
         let before = (self.names, self.sites);
-        for (list, names) in lists(symbols).into_iter().enumerate() {
-            self.put_list(list, names, out)?;
+        for list in 0..LISTS {
+            self.put_list(list, symbols, out)?;
         }
         self.put_sites(symbols, out);
         if before == (self.names, self.sites) {
@@ -83,19 +99,19 @@ impl Written {
     }
 
     fn is_complete(&self, symbols: &Symbols) -> bool {
-        self.sites == symbols.sites().len()
-            && self.names.iter().zip(lists(symbols)).all(|(&n, names)| n == names.len())
+        self.sites == symbols.sites().len() && self.names == lens(symbols)
     }
 
-    fn put_list(&mut self, list: usize, names: &Interner, out: &mut Vec<u8>) -> io::Result<()> {
+    fn put_list(&mut self, list: usize, symbols: &Symbols, out: &mut Vec<u8>) -> io::Result<()> {
         self.list.clear();
-        let first = self.names[list];
+        let (first, len) = (self.names[list], lens(symbols)[list]);
         let mut next = first;
-        while next < names.len() && out.len() + self.list.len() < ENOUGH {
-            let name = names.name(next as u32);
-            let len = u32::try_from(name.len()).ok().filter(|&n| n <= u32::MAX / 2);
+        while next < len && out.len() + self.list.len() < ENOUGH {
+            self.name.clear();
+            put_name(symbols, list, next as u32, &mut self.name);
+            let len = u32::try_from(self.name.len()).ok().filter(|&n| n <= u32::MAX / 2);
             put_number(&mut self.list, len.ok_or_else(|| invalid("a name longer than 2 GB"))?);
-            self.list.extend_from_slice(name);
+            self.list.extend_from_slice(&self.name);
             next += 1;
         }
         self.names[list] = next;

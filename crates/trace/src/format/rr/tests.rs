@@ -152,7 +152,7 @@ fn names_may_be_long_and_of_any_bytes() {
     let log = [b"@  Rd(0,".to_vec(), long.clone(), b")\n".to_vec()].concat();
     let mut source = RrReader::new(Box::new(std::io::Cursor::new(log)), false);
     let trace = Trace::collect(&mut source).unwrap();
-    assert_eq!(trace.symbols.vars.name(0), long);
+    assert_eq!(*trace.symbols.vars.name(0), *long);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Writing STD.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::is_name;
@@ -12,13 +13,13 @@ use crate::source::Batch;
 use crate::symbols::{SiteInfo, Symbols};
 
 /// The operand of an operation as it stands in a trace; `None` for a bare one.
-pub fn operand(op: Op, symbols: &Symbols) -> Option<&[u8]> {
-    Some(match op {
+pub fn operand(op: Op, symbols: &Symbols) -> Option<Cow<'_, [u8]>> {
+    let name = match op {
         Op::Read(x)
         | Op::Write(x)
         | Op::AtomicRead(x)
         | Op::AtomicWrite(x)
-        | Op::AtomicUpdate(x) => symbols.vars.name(x.0),
+        | Op::AtomicUpdate(x) => return Some(symbols.vars.name(x.0)),
         Op::Acquire(l)
         | Op::Release(l)
         | Op::AcquireShared(l)
@@ -31,14 +32,15 @@ pub fn operand(op: Op, symbols: &Symbols) -> Option<&[u8]> {
         Op::Begin(_) | Op::End(_) | Op::Yield => return None,
         Op::Post(s) | Op::Take(s) => symbols.semaphores.name(s.0),
         Op::BarrierEnter(b) | Op::BarrierExit(b) => symbols.barriers.name(b.0),
-    })
+    };
+    Some(Cow::Borrowed(name))
 }
 
 /// An operation as it stands in a trace, for messages: `w(x)`.
 pub fn show_op(event: &Event, symbols: &Symbols) -> String {
     let name = event.op.kind().name();
     match operand(event.op, symbols) {
-        Some(operand) => format!("{name}({})", show_name(operand)),
+        Some(operand) => format!("{name}({})", show_name(&operand)),
         None => name.to_owned(),
     }
 }
@@ -63,7 +65,7 @@ impl<W: Write> Writer for StdWriter<W> {
             self.output.write_all(event.op.kind().name().as_bytes())?;
             if let Some(operand) = operand(event.op, symbols) {
                 self.output.write_all(b"(")?;
-                write_name(&mut self.output, operand)?;
+                write_name(&mut self.output, &operand)?;
                 self.output.write_all(b")")?;
             }
             self.output.write_all(b"|")?;
