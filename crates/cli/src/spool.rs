@@ -1,16 +1,15 @@
 //! A running program can be read only once, but a finding is explained by reading again: what it
-//! sends is kept in a file meanwhile, in order and in the compact format.
+//! sends is kept in a file meanwhile, in order and in a compact form. The names stay in memory.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paceline_trace::format::Writer as _;
-use paceline_trace::format::pace::PaceWriter;
+use paceline_trace::format::pace::SpoolWriter;
 use paceline_trace::record::StreamReader;
-use paceline_trace::{Batch, Blocks, Error, Skipped, Source, Symbols};
+use paceline_trace::{Batch, Error, Skipped, Source, Symbols};
 
-type Copy = PaceWriter<BufWriter<File>>;
+type Copy = SpoolWriter<BufWriter<File>>;
 
 /// Writes the copy.
 pub struct Spooler(Arc<Mutex<Copy>>);
@@ -22,14 +21,14 @@ pub struct Spooled {
 }
 
 impl Spooler {
-    pub fn new(file: File, blocks: Blocks) -> io::Result<Spooler> {
-        let writer = PaceWriter::new(BufWriter::with_capacity(1 << 18, file), blocks)?;
-        Ok(Spooler(Arc::new(Mutex::new(writer))))
+    pub fn new(file: File) -> Spooler {
+        let writer = SpoolWriter::new(BufWriter::with_capacity(1 << 18, file));
+        Spooler(Arc::new(Mutex::new(writer)))
     }
 
     /// Completes the copy.
-    pub fn finish(&self, symbols: &Symbols) -> Result<(), Error> {
-        lock(&self.0).finish(symbols).map_err(|e| cannot_keep(&e))
+    pub fn finish(&self) -> Result<(), Error> {
+        lock(&self.0).finish().map_err(|e| cannot_keep(&e))
     }
 }
 
@@ -60,5 +59,9 @@ impl Source for Spooled {
 
     fn skipped(&self) -> &Skipped {
         self.program.skipped()
+    }
+
+    fn share_symbols(&self) -> Option<Arc<Symbols>> {
+        self.program.share_symbols()
     }
 }

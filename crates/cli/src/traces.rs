@@ -2,16 +2,18 @@
 //! progress bar.
 
 use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, BufReader, Read, Write as _};
 use std::net::Shutdown;
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use paceline_report::recording;
+use paceline_trace::format::pace::SpoolReader;
 use paceline_trace::format::{self, Format};
 use paceline_trace::input::{self, Input, Progress};
-use paceline_trace::pipeline::{Reading, read_checked};
+use paceline_trace::pipeline::{Reading, read_checked, read_known};
 use paceline_trace::record::StreamReader;
 use paceline_trace::select::{Selected, Selection};
 use paceline_trace::validate::Validator;
@@ -37,6 +39,14 @@ pub struct Trace {
     connection: Option<UnixStream>,
     /// Writes what a running program sends.
     spooler: Option<Spooler>,
+    /// What it has sent, when all of it is there.
+    copied: Option<Copied>,
+}
+
+/// What stands beside the copy of a running program's events.
+struct Copied {
+    symbols: Arc<Symbols>,
+    blocks: Blocks,
 }
 
 /// A trace being read.
@@ -65,6 +75,7 @@ impl Trace {
             live: None,
             connection: None,
             spooler: None,
+            copied: None,
         })
     }
 
@@ -97,6 +108,7 @@ impl Trace {
             live: Some(program),
             connection: same,
             spooler: None,
+            copied: None,
         }
     }
 
@@ -107,6 +119,11 @@ impl Trace {
 
     /// Starts reading.
     pub fn open(&self) -> Result<Open, Error> {
+        if let Some((copied, spool)) = self.copied.as_ref().zip(self.spool.as_ref()) {
+            let file = BufReader::with_capacity(1 << 18, spool.reopen()?);
+            let source = Box::new(SpoolReader::new(file, Arc::clone(&copied.symbols)));
+            return Ok(self.open_copy(source, copied.blocks));
+        }
         let path = self.spool.as_ref().map_or(self.path.as_path(), |spool| spool.path());
         self.start(input::open(path)?, Some(&self.selection))
     }
@@ -132,12 +149,16 @@ impl Trace {
     fn open_live(&mut self, program: StreamReader) -> Result<Open, Error> {
         let spool = NamedTempFile::new()?;
         let blocks = program.blocks();
-        let spooler = Spooler::new(spool.reopen()?, blocks)?;
+        let spooler = Spooler::new(spool.reopen()?);
         let source = Box::new(Spooled::new(program, &spooler));
         self.spool = Some(spool);
         self.spooler = Some(spooler);
+        Ok(self.open_copy(source, blocks))
+    }
+
+    fn open_copy(&self, source: Box<dyn Source>, blocks: Blocks) -> Open {
         let source = select(source, Some(&self.selection), blocks);
-        Ok(Open { source, blocks, size: None, progress: Progress::default() })
+        Open { source, blocks, size: None, progress: Progress::default() }
     }
 
     /// After the first reading: from now on everything comes from the copy, and a program that
@@ -147,7 +168,10 @@ impl Trace {
             // It has been closed already when the program has ended.
             let _ = connection.shutdown(Shutdown::Both);
         }
-        self.spooler.take().map_or(Ok(()), |spooler| spooler.finish(open.symbols()))
+        let Some(spooler) = self.spooler.take() else { return Ok(()) };
+        let blocks = open.blocks();
+        self.copied = open.share_symbols().map(|symbols| Copied { symbols, blocks });
+        spooler.finish()
     }
 
     /// What can be read only once: standard input, a pipe, a shell's `<(command)`.
@@ -187,11 +211,16 @@ impl Trace {
         let bar = Bar::new(&show(&self.path), open.size, self.quiet);
         let progress = open.progress.clone();
         let mut events = 0;
-        let (reading, outcome) = read_checked(&mut open.source, self.lenient, |batch| {
+        let each = |batch: &Batch| {
             events += batch.events.len() as u64;
             bar.update(progress.bytes(), events);
             each(batch)
-        });
+        };
+        // Nobody but us can have changed the copy since it was checked.
+        let (reading, outcome) = match self.copied.is_some() && !self.lenient {
+            true => read_known(&mut open.source, each),
+            false => read_checked(&mut open.source, self.lenient, each),
+        };
         bar.finish();
         let outcome = if reading.stopped { outcome } else { outcome.and(open.check_whole()) };
         (reading, outcome)
@@ -331,6 +360,10 @@ impl Source for Events {
     fn skipped(&self) -> &Skipped {
         self.inner().skipped()
     }
+
+    fn share_symbols(&self) -> Option<Arc<Symbols>> {
+        self.inner().share_symbols()
+    }
 }
 
 impl Source for Open {
@@ -344,6 +377,10 @@ impl Source for Open {
 
     fn skipped(&self) -> &Skipped {
         self.source.skipped()
+    }
+
+    fn share_symbols(&self) -> Option<Arc<Symbols>> {
+        self.source.share_symbols()
     }
 }
 

@@ -90,6 +90,36 @@ pub fn read_checked<S: Source>(
     (reading, outcome)
 }
 
+/// Reads again what has been checked before.
+pub fn read_known<S: Source>(
+    source: &mut S,
+    mut each: impl FnMut(&Batch) -> ControlFlow<()>,
+) -> (Reading, Result<(), Error>) {
+    let mut reading = Reading::default();
+    let outcome = std::thread::scope(|scope| {
+        let (empty, empty_receiver) = sync_channel(IN_FLIGHT);
+        let (read, read_receiver) = sync_channel(IN_FLIGHT);
+        for _ in 0..IN_FLIGHT {
+            // The channel has room for all of them, and its other end is alive.
+            let _ = empty.send(Batch::default());
+        }
+        scope.spawn(move || produce(source, &empty_receiver, &read));
+        for Read { mut batch, outcome } in read_receiver {
+            batch.first = reading.events + 1;
+            reading.add(&batch, 0, Vec::new());
+            reading.stopped = !batch.events.is_empty() && each(&batch).is_break();
+            if reading.stopped {
+                return Ok(());
+            }
+            outcome?;
+            // The reader is gone when it has reached the end: then nobody needs the batch.
+            let _ = empty.send(batch);
+        }
+        Ok(())
+    });
+    (reading, outcome)
+}
+
 /// Reads until the end, an error, or until nobody wants more.
 fn produce<S: Source>(source: &mut S, empty: &Receiver<Batch>, read: &SyncSender<Read>) {
     while let Ok(mut batch) = empty.recv() {
@@ -165,6 +195,20 @@ mod tests {
         assert!(outcome.is_ok());
         assert_eq!(reading.events, 30_000);
         assert_eq!(firsts[..2], [1, 1 + crate::BATCH as u64]);
+    }
+
+    #[test]
+    fn what_is_known_is_read_alike() {
+        let text = "1|r(x)|1\n".repeat(30_000) + "nonsense\n";
+        let mut source = StdReader::new(Box::new(std::io::Cursor::new(text.clone())), false);
+        let mut firsts = Vec::new();
+        let (reading, outcome) = read_known(&mut source, |batch| {
+            firsts.push(batch.first);
+            ControlFlow::Continue(())
+        });
+        let (checked, _, same) = read(&text, false);
+        assert!(outcome.is_err() && !reading.stopped);
+        assert_eq!((reading.events, firsts), (checked.events, same));
     }
 
     #[test]

@@ -20,6 +20,8 @@
 //! A file of patterns has one a line. Blanks around it, blank lines and lines that start with `#`
 //! mean nothing.
 
+use std::sync::Arc;
+
 use crate::error::{Error, show_name};
 use crate::event::{Event, Op};
 use crate::ids::LabelId;
@@ -271,6 +273,10 @@ impl<S: Source> Source for Selected<S> {
 
     fn skipped(&self) -> &Skipped {
         self.source.skipped()
+    }
+
+    fn share_symbols(&self) -> Option<Arc<Symbols>> {
+        self.source.share_symbols()
     }
 }
 

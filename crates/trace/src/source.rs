@@ -1,6 +1,7 @@
 //! Events in one order, batch by batch, wherever they come from.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::error::Error;
 use crate::event::{Event, EventNo};
@@ -145,6 +146,11 @@ pub trait Source: Send {
 
     /// What was passed over so far.
     fn skipped(&self) -> &Skipped;
+
+    /// The names to keep, from a source that can be read only once.
+    fn share_symbols(&self) -> Option<Arc<Symbols>> {
+        None
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -158,5 +164,9 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn skipped(&self) -> &Skipped {
         (**self).skipped()
+    }
+
+    fn share_symbols(&self) -> Option<Arc<Symbols>> {
+        (**self).share_symbols()
     }
 }

@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use paceline_trace::{Batch, Event, EventNo, LabelId, Site, ThreadId};
+use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
 
 use crate::channel::{Channels, Ports};
 use crate::{Analysis, Cycle};
@@ -243,14 +243,26 @@ impl Explainer {
 
     fn event(&mut self, number: EventNo, event: Event) {
         let at = EventRef { number, event };
-        let ports = self.channels.ports(&event);
         let place = self.transactions.enter(at);
+        if self.is_idle(at) {
+            return self.transactions.leave(at);
+        }
+        let ports = self.channels.ports(&event);
         if let Search::Any(_) = self.search {
             self.keep(Step { at, ports, place });
         } else {
             self.look(Step { at, ports, place });
         }
         self.transactions.leave(at);
+    }
+
+    /// Whether nothing that is looked for is under way. Only the rounds of barriers have to be
+    /// followed from the start of the trace.
+    fn is_idle(&self, at: EventRef) -> bool {
+        let Search::Increasing(windows) = &self.search else { return false };
+        let is_next = self.upcoming.last().is_some_and(|&i| self.cycles[i].begin == at.number);
+        let is_barrier = matches!(at.event.op, Op::BarrierEnter(_) | Op::BarrierExit(_));
+        windows.is_empty() && !is_next && !is_barrier
     }
 
     /// An event of the first pass.

@@ -1,13 +1,14 @@
 //! A recorded stream as a source of events: from a file or, while the program runs, from a socket.
 
 use std::io::{BufReader, Read};
+use std::sync::Arc;
 
 use super::merge::{Merge, Stamped};
 use super::targets::{Target, TargetNo, Targets};
 use super::wire::{self, Frame, FrameReader, Hello, Next, NoteFrame, SiteFrame, damaged};
 use crate::error::{Error, show_name};
 use crate::event::{Event, Kind, Op};
-use crate::ids::{Site, ThreadId};
+use crate::ids::{LabelId, Site, ThreadId};
 use crate::recording::{NoteKind, Recording};
 use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 use crate::symbols::{SiteInfo, Symbols};
@@ -39,7 +40,8 @@ struct Model {
     lookups: Vec<Lookup>,
     threads: Vec<Thread>,
     targets: Targets,
-    symbols: Symbols,
+    /// Shared when all has been read.
+    symbols: Arc<Symbols>,
     skipped: Skipped,
     recording: Recording,
 }
@@ -193,7 +195,7 @@ impl Model {
             lookups: Vec::with_capacity(LOOKUPS),
             threads: Vec::new(),
             targets: Targets::default(),
-            symbols: Symbols::default(),
+            symbols: Arc::default(),
             skipped: Skipped::default(),
             recording: Recording::default(),
         }
@@ -262,20 +264,25 @@ impl Model {
         let file = self.name(file)?.to_vec();
         let method = self.name(method)?.to_vec();
         let target = self.name(target)?.to_vec();
-        let (file, method) = (self.symbols.text(&file), self.symbols.text(&method));
+        let symbols = Arc::make_mut(&mut self.symbols);
+        let (file, method) = (symbols.text(&file), symbols.text(&method));
         let info = SiteInfo { file, method, line: frame.line, column: 0 };
-        let site = self.symbols.site(info);
+        let site = symbols.site(info);
         let what = self.what(frame, &target);
         let is_stamped = frame.kind.is_none_or(wire::is_stamped);
         self.sites.push(Place { site, what, is_stamped, is_indexed: frame.flags.is_indexed() });
         Ok(())
     }
 
+    fn label(&mut self, name: &[u8]) -> LabelId {
+        Arc::make_mut(&mut self.symbols).label(name)
+    }
+
     fn what(&mut self, frame: &SiteFrame, target: &[u8]) -> What {
         let Some(kind) = frame.kind else { return What::Order };
         match kind {
-            Kind::Begin => What::Same(Op::Begin(self.symbols.label(target))),
-            Kind::End => What::Same(Op::End(self.symbols.label(target))),
+            Kind::Begin => What::Same(Op::Begin(self.label(target))),
+            Kind::End => What::Same(Op::End(self.label(target))),
             Kind::Yield => What::Same(Op::Yield),
             Kind::Fork | Kind::Join => What::Thread(kind),
             Kind::Read
@@ -343,6 +350,7 @@ impl Model {
 
     fn look_up(&mut self, chunk: &mut [Stamped<Event>]) {
         let Model { lookups, targets, names, symbols, .. } = self;
+        let symbols = Arc::make_mut(symbols);
         for Lookup { at, kind, target } in lookups.drain(..) {
             chunk[at].record.op = Op::new(kind, targets.id(kind, target, names, symbols));
         }
@@ -381,7 +389,7 @@ impl Model {
             name = [&known.name, format!("#{count}").as_bytes()].concat();
             count += 1;
         }
-        let id = self.symbols.thread(&name);
+        let id = Arc::make_mut(&mut self.symbols).thread(&name);
         known.id = Some(id);
         Ok(id)
     }
@@ -425,5 +433,9 @@ impl Source for StreamReader {
 
     fn skipped(&self) -> &Skipped {
         &self.model.skipped
+    }
+
+    fn share_symbols(&self) -> Option<Arc<Symbols>> {
+        Some(Arc::clone(&self.model.symbols))
     }
 }

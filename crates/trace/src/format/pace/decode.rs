@@ -49,7 +49,7 @@ impl IndexSum {
 }
 
 /// The rest of the current block.
-struct Block {
+pub(super) struct Block {
     /// Its events, with [`LOOK`] bytes after them so that a look never goes beyond.
     bytes: Vec<u8>,
     at: usize,
@@ -81,8 +81,7 @@ impl PaceReader {
         next: EventNo,
     ) -> PaceReader {
         let symbols = Symbols::default();
-        let limits = Limits::new(&symbols);
-        let block = Block { bytes: Vec::new(), at: 0, left: 0, limits, memory: Memory::new() };
+        let block = Block::new(&symbols);
         PaceReader {
             input,
             blocks,
@@ -150,11 +149,8 @@ impl PaceReader {
         }
         take_names(names, &mut self.symbols)
             .ok_or_else(|| self.damaged("a block with a wrong list of names"))?;
-        self.block.bytes.extend_from_slice(&[0; LOOK]);
-        self.block.at = 0;
-        self.block.left = header.events;
         self.block.limits = Limits::new(&self.symbols);
-        self.block.memory.clear();
+        self.block.start(header.events);
         if let Some(index) = &mut self.index_sum {
             index.add(&IndexEntry::new(self.offset, header));
         }
@@ -261,15 +257,10 @@ impl Source for PaceReader {
             batch.events.clear();
             return Err(error);
         }
-        let wanted = BATCH.min(self.block.left as usize);
         batch.counts = self.symbols.counts();
-        // Batches come back with their old events: only the first ones are filled for nothing.
-        batch.events.resize(wanted, FILLER);
-        let read = self.block.decode(&mut batch.events);
-        batch.events.truncate(read);
-        self.next += read as u64;
-        let left_over = wanted > 0 && self.block.left == 0 && !self.block.is_used_up();
-        if read < wanted || left_over {
+        let is_sound = self.block.read(BATCH, &mut batch.events);
+        self.next += batch.events.len() as u64;
+        if !is_sound {
             return Err(self.damaged("the checksum is right but this is no event of the format"));
         }
         Ok(())
@@ -285,6 +276,41 @@ impl Source for PaceReader {
 }
 
 impl Block {
+    /// An empty one, whose ids `symbols` know.
+    pub(super) fn new(symbols: &Symbols) -> Block {
+        let limits = Limits::new(symbols);
+        Block { bytes: Vec::new(), at: 0, left: 0, limits, memory: Memory::new() }
+    }
+
+    /// Where the bytes of the next block are to be put.
+    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// The bytes are there, for this many events.
+    pub(super) fn start(&mut self, events: u32) {
+        self.bytes.extend_from_slice(&[0; LOOK]);
+        self.at = 0;
+        self.left = events;
+        self.memory.clear();
+    }
+
+    /// Whether all events have been read.
+    pub(super) fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Reads at most so many events. Returns whether all was as a writer makes it.
+    pub(super) fn read(&mut self, most: usize, events: &mut Vec<Event>) -> bool {
+        let wanted = most.min(self.left as usize);
+        // Batches come back with their old events: only the first ones are filled for nothing.
+        events.resize(wanted, FILLER);
+        let read = self.decode(events);
+        events.truncate(read);
+        let left_over = wanted > 0 && self.left == 0 && !self.is_used_up();
+        read == wanted && !left_over
+    }
+
     fn is_used_up(&self) -> bool {
         self.at + LOOK == self.bytes.len()
     }

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use super::names::{Written, invalid, put_number};
 use super::notes;
 use super::predict::{
-    Limits, Memory, OTHER_KIND, WIDE, WIDE_TAG, kind_code, operand_code, site_code, tag, zigzag,
+    LONGEST_EVENT, Limits, Memory, OTHER_KIND, WIDE, WIDE_TAG, kind_code, operand_code, site_code,
+    tag, zigzag,
 };
 use super::{
     BLOCK_EVENTS, BlockHeader, Footer, HEADER_LEN, INDEX, IndexEntry, checksum, encode_header,
@@ -25,10 +26,8 @@ pub struct PaceWriter<W> {
     /// The number of the next event.
     next: EventNo,
     written: Written,
-    memory: Box<Memory>,
     /// The events of the block.
-    events: Vec<u8>,
-    event_count: u32,
+    encoder: Encoder,
     /// Scratch for the names of a block.
     names: Vec<u8>,
     index: Vec<IndexEntry>,
@@ -45,9 +44,7 @@ impl<W: Write> PaceWriter<W> {
             offset: HEADER_LEN as u64,
             next: 1,
             written: Written::default(),
-            memory: Memory::new(),
-            events: Vec::new(),
-            event_count: 0,
+            encoder: Encoder::new(),
             names: Vec::new(),
             index: Vec::new(),
             recording: None,
@@ -57,23 +54,23 @@ impl<W: Write> PaceWriter<W> {
     /// Ends the block early, so that everything written so far can be read.
     pub fn end_block(&mut self, symbols: &Symbols) -> io::Result<()> {
         while self.written.put(symbols, &mut self.names)? {
-            self.put_block(&[], 0)?;
+            self.put_block(false)?;
         }
-        let events = std::mem::take(&mut self.events);
-        if self.event_count > 0 || !self.names.is_empty() {
-            self.put_block(&events, self.event_count)?;
+        if self.encoder.count > 0 || !self.names.is_empty() {
+            self.put_block(true)?;
         }
-        self.events = events;
-        self.events.clear();
-        self.event_count = 0;
-        self.memory.clear();
+        self.encoder.clear();
         self.output.flush()
     }
 
-    /// Writes a block of the collected names and these events.
-    fn put_block(&mut self, events: &[u8], event_count: u32) -> io::Result<()> {
+    /// Writes a block of the collected names, and the events if they have all their names now.
+    fn put_block(&mut self, with_events: bool) -> io::Result<()> {
+        let (count, events) = match with_events {
+            true => (self.encoder.count(), self.encoder.bytes()),
+            false => (0, &[][..]),
+        };
         let header = BlockHeader {
-            events: event_count,
+            events: count,
             first: self.next,
             names_len: self.names.len() as u32,
             events_len: events.len() as u32,
@@ -86,7 +83,7 @@ impl<W: Write> PaceWriter<W> {
         self.output.write_all(&self.names)?;
         self.output.write_all(events)?;
         self.offset += bytes.len() as u64 + header.body_len();
-        self.next += u64::from(event_count);
+        self.next += u64::from(count);
         Ok(())
     }
 
@@ -113,13 +110,12 @@ impl<W: Write> PaceWriter<W> {
 impl<W: Write> Writer for PaceWriter<W> {
     fn write(&mut self, batch: &Batch, symbols: &Symbols) -> io::Result<()> {
         let limits = Limits::new(symbols);
-        for event in &batch.events {
-            if !put_event(event, &limits, &mut self.memory, &mut self.events) {
-                let number = self.next + u64::from(self.event_count);
-                return Err(invalid(format!("event {number} has an id without a name")));
-            }
-            self.event_count += 1;
-            if self.event_count == BLOCK_EVENTS {
+        let mut events = &batch.events[..];
+        while !events.is_empty() {
+            let put = self.encoder.put(events, &limits);
+            let number = self.next + u64::from(self.encoder.count);
+            events = &events[put.map_err(|NoName| no_name(number))?..];
+            if self.encoder.is_full() {
                 self.end_block(symbols)?;
             }
         }
@@ -138,9 +134,70 @@ impl<W: Write> Writer for PaceWriter<W> {
     }
 }
 
-/// Appends an event; false if it has an id without a name.
-#[inline]
-fn put_event(event: &Event, limits: &Limits, memory: &mut Memory, out: &mut Vec<u8>) -> bool {
+/// An event has an id without a name.
+pub(super) struct NoName;
+
+/// What to say then.
+pub(super) fn no_name(number: EventNo) -> io::Error {
+    invalid(format!("event {number} has an id without a name"))
+}
+
+/// Encodes the events of a block.
+pub(super) struct Encoder {
+    memory: Box<Memory>,
+    /// The first `len` of these are written; there is always room for another event.
+    bytes: Vec<u8>,
+    len: usize,
+    count: u32,
+}
+
+impl Encoder {
+    pub(super) fn new() -> Encoder {
+        Encoder { memory: Memory::new(), bytes: Vec::new(), len: 0, count: 0 }
+    }
+
+    /// How many events have been put.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Whether it is time to end the block.
+    pub(super) fn is_full(&self) -> bool {
+        self.count == BLOCK_EVENTS
+    }
+
+    /// Puts as many events as there is room for in the block; how many.
+    pub(super) fn put(&mut self, events: &[Event], limits: &Limits) -> Result<usize, NoName> {
+        let some = events.len().min((BLOCK_EVENTS - self.count) as usize);
+        let room = self.len + (some + 1) * LONGEST_EVENT;
+        if self.bytes.len() < room {
+            self.bytes.resize(room, 0);
+        }
+        for event in &events[..some] {
+            if !put_event(event, limits, self) {
+                return Err(NoName);
+            }
+            self.count += 1;
+        }
+        Ok(some)
+    }
+
+    /// Starts a new block.
+    pub(super) fn clear(&mut self) {
+        self.memory.clear();
+        self.len = 0;
+        self.count = 0;
+    }
+}
+
+/// Appends an event, for which there must be room; false if it has an id without a name.
+#[inline(always)]
+fn put_event(event: &Event, limits: &Limits, out: &mut Encoder) -> bool {
+    let memory = &mut *out.memory;
     let kind = kind_code(event.op.kind());
     let thread = event.thread.0;
     let operand = operand_code(event.op);
@@ -159,7 +216,7 @@ fn put_event(event: &Event, limits: &Limits, memory: &mut Memory, out: &mut Vec<
     let operand_len = byte_len(operand_diff);
 
     if site_len > 3 || operand_len > 3 || (switch && thread > 0xff) {
-        put_wide(kind, [thread, operand_diff, site_diff], out);
+        out.put_wide(kind, [thread, operand_diff, site_diff]);
         return true;
     }
     let direct = kind < OTHER_KIND;
@@ -170,7 +227,8 @@ fn put_event(event: &Event, limits: &Limits, memory: &mut Memory, out: &mut Vec<
     fields.push(thread, u8::from(switch));
     fields.push(operand_diff, operand_len);
     fields.push(site_diff, site_len);
-    out.extend_from_slice(&fields.bytes.to_le_bytes()[..usize::from(fields.len)]);
+    out.bytes[out.len..out.len + 16].copy_from_slice(&fields.bytes.to_le_bytes());
+    out.len += usize::from(fields.len);
     true
 }
 
@@ -194,11 +252,12 @@ fn byte_len(value: u32) -> u8 {
     ((39 - value.leading_zeros()) / 8) as u8
 }
 
-#[cold]
-fn put_wide(kind: u8, fields: [u32; 3], out: &mut Vec<u8>) {
-    out.push(WIDE_TAG);
-    out.push(WIDE | kind);
-    for field in fields {
-        put_number(out, field);
+impl Encoder {
+    #[cold]
+    fn put_wide(&mut self, kind: u8, fields: [u32; 3]) {
+        let mut event = vec![WIDE_TAG, WIDE | kind];
+        fields.into_iter().for_each(|field| put_number(&mut event, field));
+        self.bytes[self.len..self.len + event.len()].copy_from_slice(&event);
+        self.len += event.len();
     }
 }

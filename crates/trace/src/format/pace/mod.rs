@@ -14,7 +14,8 @@
 //! - `predict`: how an event is foretold and what its bytes mean;
 //! - `names`, `encode`, `decode`, `seek`: the names of a block, the writer, the reader, and
 //!   starting in the middle;
-//! - `notes`: how the trace was recorded.
+//! - `notes`: how the trace was recorded;
+//! - `spool`: events that the process itself reads again.
 
 mod decode;
 mod encode;
@@ -22,11 +23,13 @@ mod names;
 mod notes;
 mod predict;
 mod seek;
+mod spool;
 #[cfg(test)]
 mod tests;
 
 pub use decode::PaceReader;
 pub use encode::PaceWriter;
+pub use spool::{SpoolReader, SpoolWriter};
 
 use crate::event::EventNo;
 use crate::source::Blocks;
