@@ -33,14 +33,21 @@ fn latest(known: &[Entry], thread: ThreadId) -> EventNo {
     known.binary_search_by_key(&thread, |e| e.0).map_or(0, |i| known[i].1)
 }
 
-/// Notes an entry; whether it is news.
-fn note(known: &mut Vec<Entry>, entry: Entry) -> bool {
-    match known.binary_search_by_key(&entry.0, |e| e.0) {
-        Ok(i) if known[i].1 >= entry.1 => return false,
-        Ok(i) => known[i] = entry,
-        Err(i) => known.insert(i, entry),
+/// Adds what is told to what is known, the later of two entries of a thread. Returns whether
+/// anything of it is news.
+fn add(known: &[Entry], told: impl Iterator<Item = Entry>, all: &mut Vec<Entry>) -> bool {
+    let mut known = known.iter().copied().peekable();
+    let mut is_news = false;
+    all.clear();
+    for entry in told {
+        all.extend(std::iter::from_fn(|| known.next_if(|k| k.0 < entry.0)));
+        let same = known.next_if(|k| k.0 == entry.0);
+        let later = same.filter(|k| k.1 >= entry.1);
+        is_news |= later.is_none();
+        all.push(later.unwrap_or(entry));
     }
-    true
+    all.extend(known);
+    is_news
 }
 
 /// The clocks that stamps refer to.
@@ -239,6 +246,8 @@ struct Knowledge {
     begins: Vec<EventNo>,
     snapshots: Snapshots,
     refuted: Vec<BlockRef>,
+    /// Scratch.
+    all: Vec<Entry>,
 }
 
 const NOTHING_RUNS: EventNo = EventNo::MAX;
@@ -312,15 +321,17 @@ impl Knowledge {
     }
 
     fn learn(&mut self, id: ThreadId, stamp: Stamp) {
-        let Knowledge { threads, begins, snapshots, .. } = self;
+        let Knowledge { threads, begins, snapshots, all, .. } = self;
         let thread = &mut threads[id.index()];
-        let told = snapshots.of(stamp.known).iter().copied().chain([(stamp.thread, stamp.at)]);
-        let mut is_news = false;
-        for entry in told.filter(|&entry| entry.0 != id && is_live(begins, entry)) {
-            is_news |= note(&mut thread.known, entry);
-        }
-        if is_news {
-            thread.known.retain(|&entry| is_live(begins, entry));
+        let told = snapshots.of(stamp.known);
+        // A sender does not know itself: its own entry goes where it belongs.
+        let (before, after) = told.split_at(told.partition_point(|e| e.0 < stamp.thread));
+        let told =
+            before.iter().copied().chain([(stamp.thread, stamp.at)]).chain(after.iter().copied());
+        let matters = told.filter(|&entry| entry.0 != id && is_live(begins, entry));
+        if add(&thread.known, matters, all) {
+            thread.known.clear();
+            thread.known.extend(all.iter().filter(|&&entry| is_live(begins, entry)));
             thread.snapshot = None;
         }
     }
@@ -348,6 +359,7 @@ impl Default for Blame {
                 begins: Vec::new(),
                 snapshots: Snapshots::new(),
                 refuted: Vec::new(),
+                all: Vec::new(),
             },
             variables: Cells::default(),
             locks: Cells::default(),

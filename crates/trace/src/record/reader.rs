@@ -86,8 +86,8 @@ struct Lookup {
     target: Target,
 }
 
-/// So many places are touched before the first of them is needed.
-const LOOKUPS: usize = 32;
+/// So many targets are looked up at once.
+const LOOKUPS: usize = 64;
 
 /// Who does what only orders: no thread has this number.
 const NOBODY: ThreadId = ThreadId(u32::MAX);
@@ -330,7 +330,6 @@ impl Model {
                 }
                 What::Target(kind, number) => {
                     let target = Target::new(number, object, index);
-                    std::hint::black_box(self.targets.warm(target));
                     self.lookups.push(Lookup { at: chunk.len(), kind, target });
                     Event { thread: ThreadId(0), op: Op::new(kind, 0), site: place.site }
                 }
@@ -350,6 +349,9 @@ impl Model {
 
     fn look_up(&mut self, chunk: &mut [Stamped<Event>]) {
         let Model { lookups, targets, names, symbols, .. } = self;
+        // First a loop that only touches memory, so that the cache misses overlap.
+        let touched = lookups.iter().fold(0, |sum, lookup| sum ^ targets.warm(lookup.target));
+        std::hint::black_box(touched);
         let symbols = Arc::make_mut(symbols);
         for Lookup { at, kind, target } in lookups.drain(..) {
             chunk[at].record.op = Op::new(kind, targets.id(kind, target, names, symbols));

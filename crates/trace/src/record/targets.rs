@@ -208,6 +208,7 @@ struct Name<'a> {
 impl Name<'_> {
     /// A name of its own. Fields that differ only in the class that declares them are rare, so
     /// that class is told only then.
+    /// Likewise the number of an object that is a class.
     fn intern(&self, names: &mut Interner) -> u32 {
         let mut name = self.put_together(false);
         if names.get(&name).is_some() {
@@ -232,7 +233,10 @@ impl Name<'_> {
 
     fn of_object(&self, object: u64, in_full: bool) -> Vec<u8> {
         let mut name = self.shown_class().to_vec();
-        name.extend_from_slice(format!("#{object}").as_bytes());
+        // Of a class there is mostly one, so the number of its object says nothing.
+        if in_full || !name.ends_with(b".class") {
+            name.extend_from_slice(format!("#{object}").as_bytes());
+        }
         let field = self.field(in_full);
         if !field.is_empty() {
             name.push(b'.');
@@ -330,6 +334,9 @@ mod tests {
         let lock = Name { target: b"B.x", object: 1, class: None, index: None };
         let names = [(); 4].map(|()| lock.intern(&mut locks)).map(|id| locks.name(id));
         assert_eq!(names, [&b"B#1.x"[..], b"B#1.B.x", b"B#1.B.x'", b"B#1.B.x''"]);
+        let class = |object| Name { target: b"", object, class: Some(b"B.class"), index: None };
+        let names = [3, 4].map(|object| class(object).intern(&mut locks)).map(|id| locks.name(id));
+        assert_eq!(names, [&b"B.class"[..], b"B.class#4"]);
     }
 
     #[test]
