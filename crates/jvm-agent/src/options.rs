@@ -157,6 +157,13 @@ impl Options {
         self.selection.selects(method.label, Blocks::Methods)
     }
 
+    /// Whether every method of this name is a block: only where all are, by default.
+    pub fn is_surely_block(&self, label: &[u8]) -> bool {
+        let by_default = self.atomic.is_empty() && self.except.is_empty();
+        let facts = MethodFacts { label, synthetic: false, annotations: &[] };
+        by_default && !self.all_methods && self.is_block(&facts)
+    }
+
     /// Whether the entry of a method is a yield.
     pub fn is_yield(&self, method: &MethodFacts) -> bool {
         has_one_of(method, &self.yield_annotations)

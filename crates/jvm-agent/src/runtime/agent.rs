@@ -311,8 +311,8 @@ unsafe fn load(vm: *mut JavaVM, argument: &str) -> Result<(), String> {
     let jvmti = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
     let sender = connect(&options, &vm_version(jvmti))?;
     if let Some(tool) = options.leaves_alone(&property(jvmti, "sun.java.command")) {
-        let text = format!("{tool} itself, unless --instrument names classes in it");
-        sender.note(note::FILTER, text.as_bytes(), 0);
+        let text = format!("{tool} itself is observed only if --instrument names classes in it");
+        sender.note(note::REMARK, text.as_bytes(), 0);
         sender.finish();
         return Ok(());
     }
