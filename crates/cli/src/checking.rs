@@ -503,6 +503,7 @@ fn verdicts(
         refuted: story.refuted.iter().map(|b| compose::block(b, symbols)).collect(),
         violating: story.violating.as_ref().map(|c| violating(c, symbols)),
         nodes: deciders.nodes.as_ref().map(nodes),
+        shrunk: None,
     });
     let race = deciders.races.as_ref().map(|races| verdict::race(races, symbols, findings));
     let cooperability = deciders

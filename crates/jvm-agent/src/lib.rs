@@ -5,6 +5,7 @@
 //! - `rewrite`: what is inserted into which class.
 //! - `hook`: the class that inserted code calls.
 //! - `options`, `program`, `holds`, `sender`: what was chosen, what is known, what is sent.
+//! - `tools`: the processes and classes that are none of the application's.
 //! - `runtime`: the part inside the virtual machine, with all `unsafe` code.
 //!
 //! `docs/jvm.md` says what is observed and what is not.
@@ -18,3 +19,4 @@ pub mod rewrite;
 #[allow(unsafe_code)]
 pub mod runtime;
 pub mod sender;
+pub mod tools;

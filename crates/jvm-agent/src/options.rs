@@ -8,6 +8,9 @@ use paceline_trace::select::{Selection, glob};
 use crate::rewrite::Detail;
 use crate::rewrite::names::simple;
 use crate::rewrite::site::MethodFacts;
+use crate::tools::{build_tool, is_test_annotation, is_test_framework};
+
+const NOT_CHOSEN: &[u8] = b"in classes that are not observed";
 
 /// Where the stream goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,10 +118,22 @@ impl Options {
         Ok(())
     }
 
-    /// Whether a class is observed, by its dotted name.
-    pub fn observes(&self, class: &[u8]) -> bool {
+    /// Why a class is not observed, by its dotted name; nothing if it is.
+    pub fn leaves_out(&self, class: &[u8]) -> Option<&'static [u8]> {
         let matches = |patterns: &[Vec<u8>]| patterns.iter().any(|p| class_matches(p, class));
-        (self.instrument.is_empty() || matches(&self.instrument)) && !matches(&self.ignore)
+        match () {
+            () if matches(&self.ignore) => Some(NOT_CHOSEN),
+            () if matches(&self.instrument) => None,
+            () if !self.instrument.is_empty() => Some(NOT_CHOSEN),
+            () if is_test_framework(class) => Some(b"in classes of test frameworks"),
+            () => None,
+        }
+    }
+
+    /// The build tool that this process is, if it is left alone: nobody has asked for classes by
+    /// name, which could be in it.
+    pub fn leaves_alone(&self, command: &str) -> Option<&'static str> {
+        build_tool(command).filter(|_| self.instrument.is_empty())
     }
 
     /// Whether a method is a block.
@@ -126,16 +141,27 @@ impl Options {
         if has_one_of(method, &self.atomic_annotations) {
             return true;
         }
+        let by_default = self.atomic.is_empty();
+        // A test is where threads are started and waited for, as `main` is.
+        if by_default && method.annotations.iter().any(|name| is_test_annotation(name)) {
+            return false;
+        }
         if self.all_methods {
             return !method.synthetic;
         }
-        let by_default = self.atomic.is_empty();
         // What the programmer wrote as a lambda is the body of a thread as often as not, and has
         // no name to declare it by.
         if by_default && (method.synthetic || !self.atomic_annotations.is_empty()) {
             return false;
         }
         self.selection.selects(method.label, Blocks::Methods)
+    }
+
+    /// Whether every method of this name is a block: only where all are, by default.
+    pub fn is_surely_block(&self, label: &[u8]) -> bool {
+        let by_default = self.atomic.is_empty() && self.except.is_empty();
+        let facts = MethodFacts { label, synthetic: false, annotations: &[] };
+        by_default && !self.all_methods && self.is_block(&facts)
     }
 
     /// Whether the entry of a method is a yield.
@@ -207,8 +233,37 @@ mod tests {
     #[test]
     fn classes_are_chosen_by_name_or_package() {
         let options = parse("file x\ninstrument p\nignore p.C*").expect("options");
-        assert!(options.observes(b"p.q.D"));
-        assert!(!options.observes(b"p.C1"));
-        assert!(!options.observes(b"q.D"));
+        let observes = |class: &[u8]| options.leaves_out(class).is_none();
+        assert!(observes(b"p.q.D"));
+        assert!(!observes(b"p.C1"));
+        assert!(!observes(b"q.D"));
+    }
+
+    #[test]
+    fn tests_are_observed_but_neither_their_framework_nor_the_build_tool() {
+        let maven = "org.codehaus.plexus.classworlds.launcher.Launcher test";
+        let options = parse("file x").expect("options");
+        assert!(options.leaves_out(b"org.junit.Assert").is_some());
+        assert!(options.leaves_out(b"p.Test").is_none());
+        assert_eq!(options.leaves_alone(maven), Some("Maven"));
+        assert_eq!(options.leaves_alone("p.Main"), None);
+
+        let asked = parse("file x\ninstrument org.junit").expect("options");
+        assert!(asked.leaves_out(b"org.junit.Assert").is_none());
+        assert_eq!(asked.leaves_alone(maven), None);
+    }
+
+    #[test]
+    fn what_a_framework_calls_is_atomic_only_if_somebody_says_so() {
+        let test = [b"org.junit.jupiter.api.Test".to_vec()];
+        for (lines, is_block) in [
+            ("file x", false),
+            ("file x\nmethods all", false),
+            ("file x\natomic p.*", true),
+            ("file x\natomic-annotation Test", true),
+        ] {
+            let options = parse(lines).expect("options");
+            assert_eq!(options.is_block(&facts(b"p.C.adds", &test)), is_block, "{lines}");
+        }
     }
 }

@@ -142,6 +142,10 @@ impl Program for View<'_> {
         self.options.is_block(method)
     }
 
+    fn is_surely_block(&self, label: &[u8]) -> bool {
+        self.options.is_surely_block(label)
+    }
+
     fn is_yield(&self, method: &MethodFacts) -> bool {
         self.options.is_yield(method)
     }

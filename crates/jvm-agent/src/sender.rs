@@ -56,6 +56,10 @@ impl Write for Sink {
     }
 }
 
+const OVERLAPPED: &[u8] =
+    b"calls of atomic or concurrent objects that overlapped and run code of the application";
+const STRAY: &[u8] = b"releases of locks by threads that did not take them";
+
 const CHUNK: usize = 1 << 12;
 const DECLARED: u32 = 1 << 26;
 const STAMPED: u32 = 1 << 24;
@@ -124,17 +128,34 @@ impl Sender {
 
     /// Adds to what the report must say.
     pub fn note(&self, key: &'static [u8], text: &[u8], number: u64) {
-        *lock(&self.notes).entry((key, text.to_vec())).or_default() += number;
+        let mut is_new = false;
+        *lock(&self.notes).entry((key, text.to_vec())).or_insert_with(|| {
+            is_new = true;
+            0
+        }) += number;
+        if is_new && matches!(key, note::UNMODELLED | note::INEXACT) {
+            self.warn(key, text);
+        }
     }
 
     /// Counts an event whose place in the order may be wrong.
     pub fn inexact(&self) {
-        self.inexact.fetch_add(1, Ordering::Relaxed);
+        if self.inexact.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.warn(note::INEXACT, OVERLAPPED);
+        }
     }
 
     /// Counts a lock operation that fits to none before.
     pub fn stray(&self) {
-        self.stray.fetch_add(1, Ordering::Relaxed);
+        if self.stray.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.warn(note::UNMODELLED, STRAY);
+        }
+    }
+
+    /// Says, before the events that it is about, what makes findings less certain: it must not be
+    /// lost when the program is killed. How often comes at the end.
+    fn warn(&self, key: &[u8], text: &[u8]) {
+        lock(&self.output).note(key, text, 0);
     }
 
     /// Sends records of a thread. `scratch` is room to work in.
@@ -225,16 +246,11 @@ impl Sender {
         }
         let inexact = self.inexact.load(Ordering::Relaxed);
         if inexact > 0 {
-            let text = b"calls of atomic or concurrent objects that overlapped and run code of the application";
-            output.note(note::INEXACT, text, inexact);
+            output.note(note::INEXACT, OVERLAPPED, inexact);
         }
         let stray = self.stray.load(Ordering::Relaxed);
         if stray > 0 {
-            output.note(
-                note::UNMODELLED,
-                b"releases of locks by threads that did not take them",
-                stray,
-            );
+            output.note(note::UNMODELLED, STRAY, stray);
         }
         // Nobody is left to tell of a failure.
         let _ = output.finish();

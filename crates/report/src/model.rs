@@ -133,6 +133,22 @@ pub struct Atomicity {
     /// What the Velodrome engine counted, when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
+    /// What the runs before this one have refuted, when the program was run until nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shrunk: Option<Shrunk>,
+}
+
+/// The methods that turned out not to be atomic, one run after the other. The last run left them
+/// out.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Shrunk {
+    /// How often the program was run.
+    pub runs: u64,
+    /// Methods that are not atomic.
+    pub not_atomic: Vec<String>,
+    /// Methods that may be atomic after all: what was found is a warning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspects: Vec<String>,
 }
 
 /// A block instance.

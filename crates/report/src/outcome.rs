@@ -44,6 +44,14 @@ impl Outcome {
     }
 
     /// The report, if there is one.
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            Outcome::Report(report) => Some(report),
+            Outcome::Failure(_) => None,
+        }
+    }
+
+    /// The report, if there is one, to be changed.
     pub fn report_mut(&mut self) -> Option<&mut Report> {
         match self {
             Outcome::Report(report) => Some(report),

@@ -9,7 +9,9 @@ use owo_colors::OwoColorize as _;
 
 use crate::code;
 use crate::compose::{block_name, name};
-use crate::model::{Blame, Block, Finding, Report, Transaction, Verdicts, Violating, YieldInBlock};
+use crate::model::{
+    Blame, Block, Finding, Report, Shrunk, Transaction, Verdicts, Violating, YieldInBlock,
+};
 use crate::rules;
 use crate::scope::{self, count};
 use crate::stats::thousands;
@@ -35,6 +37,7 @@ pub fn report(report: &Report, took: Duration) -> String {
             let (allocated, alive) = (n.allocated_without_merge, n.max_alive_without_merge);
             out += &nodes("without merging", allocated, alive);
         }
+        out += &atomicity.shrunk.as_ref().map(shrunk).unwrap_or_default();
     }
     for note in &report.notes {
         let note = name(note.as_bytes());
@@ -53,6 +56,22 @@ pub fn report(report: &Report, took: Duration) -> String {
         let _ = writeln!(out, "  {}", wrap(asked.split(' '), 2, 2));
     }
     out
+}
+
+/// The list of Velodrome's Table 2.
+fn shrunk(shrunk: &Shrunk) -> String {
+    let is_not = ("method is not atomic", "methods are not atomic");
+    let may_not = ("method may not be atomic", "methods may not be atomic");
+    let lists = [(&shrunk.not_atomic, is_not), (&shrunk.suspects, may_not)];
+    let mut out = String::new();
+    for (methods, (one, many)) in lists.into_iter().filter(|(methods, _)| !methods.is_empty()) {
+        let what = if methods.len() == 1 { one } else { many };
+        let _ = writeln!(out, "{} {what}:", methods.len());
+        methods.iter().for_each(|method| {
+            let _ = writeln!(out, "  {}", name(method.as_bytes()));
+        });
+    }
+    if out.is_empty() { "no method was refuted\n".to_owned() } else { out }
 }
 
 /// One finding in full.

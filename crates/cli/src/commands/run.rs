@@ -9,6 +9,7 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::ValueHint;
 use paceline_report::compose;
+use paceline_report::model::Shrunk;
 use paceline_report::outcome::Outcome;
 use paceline_trace::select::Selection;
 
@@ -70,30 +71,27 @@ pub struct Args {
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
     let mut options = recorder_options(args)?;
-    let mut refuted = BTreeSet::new();
+    let mut results = Results::new(&args.show, &args.question, Voice::Stderr, quiet)?;
+    let question = results.question(&args.question);
+    let mut refuted = Refuted::default();
     loop {
-        let mut results = Results::new(&args.show, &args.question, Voice::Stderr, quiet)?;
-        let question = results.question(&args.question);
-        let observed = round(args, &options, &question)?;
-        let new = if args.shrink { newly_refuted(&observed, &refuted) } else { Vec::new() };
-        if new.is_empty() {
-            let ended = observed.ended;
-            let nothing = show(observed, &mut results, quiet)?;
+        let mut observed = round(args, &options, &question)?;
+        let new = if args.shrink { refuted.add(&observed.traces) } else { Vec::new() };
+        let is_last = new.is_empty();
+        if args.shrink && is_last {
+            refuted.tell(&mut observed.traces);
+        }
+        let ended = observed.ended;
+        let nothing = show(observed, &mut results, quiet)?;
+        if is_last {
             let mut ending = results.finish()?;
-            if args.shrink {
-                note(&list(&refuted));
-            }
             ending.status = ending.status.and(nothing);
-            if !refuted.is_empty() {
-                ending = Ending { status: ending.status.and(Status::Findings), has_findings: true };
-            }
             return Ok(exit(args.exitcode, ended, ending));
         }
         if !quiet {
             note(&format!("not atomic, and left out from now on: {}", new.join(", ")));
         }
-        options.except.extend(new.iter().map(|label| label.clone().into_bytes()));
-        refuted.extend(new);
+        options.except.extend(new.into_iter().map(String::into_bytes));
     }
 }
 
@@ -152,7 +150,7 @@ fn show(observed: Observed<Done>, results: &mut Results, quiet: bool) -> anyhow:
     for done in traces {
         if done.status == Status::Nothing && !all_are_empty {
             if !quiet {
-                note(&format!("nothing to analyse in {}", path(&done.outcome)));
+                note(&nothing_in(&done.outcome));
             }
             continue;
         }
@@ -161,30 +159,57 @@ fn show(observed: Observed<Done>, results: &mut Results, quiet: bool) -> anyhow:
     Ok(if all_are_empty { Status::Nothing } else { Status::Clean })
 }
 
-fn path(outcome: &Outcome) -> &str {
-    match outcome {
-        Outcome::Report(report) => &report.input.path,
-        Outcome::Failure(failure) => &failure.input.path,
+/// What to say about a process in which there was nothing to analyse. One that was left alone says
+/// why.
+fn nothing_in(outcome: &Outcome) -> String {
+    let recording = outcome.report().and_then(|report| report.input.recording.as_ref());
+    let alone = recording.filter(|it| it.observed.is_empty()).and_then(|it| it.remarks.first());
+    match (alone, outcome) {
+        (Some(why), _) => why.what.clone(),
+        (None, Outcome::Report(report)) => format!("nothing to analyse in {}", report.input.path),
+        (None, Outcome::Failure(failure)) => {
+            format!("nothing to analyse in {}", failure.input.path)
+        }
     }
 }
 
-fn newly_refuted(observed: &Observed<Done>, known: &BTreeSet<String>) -> Vec<String> {
-    let reports = observed.traces.iter().filter_map(|done| match &done.outcome {
-        Outcome::Report(report) => report.verdicts.atomicity.as_ref(),
-        Outcome::Failure(_) => None,
-    });
-    let labels = reports.flat_map(|atomicity| atomicity.refuted.iter().map(|b| b.label.clone()));
-    let new: BTreeSet<String> = labels.filter(|label| !known.contains(label)).collect();
-    new.into_iter().collect()
+/// What was refuted by the runs so far, all processes together.
+#[derive(Default)]
+struct Refuted {
+    runs: u64,
+    not_atomic: BTreeSet<String>,
+    suspects: BTreeSet<String>,
 }
 
-/// The list of Velodrome's Table 2.
-fn list(refuted: &BTreeSet<String>) -> String {
-    let names = || refuted.iter().map(|label| format!("\n  {label}")).collect::<String>();
-    match refuted.len() {
-        0 => "no method was refuted".to_owned(),
-        1 => format!("1 method is not atomic:{}", names()),
-        n => format!("{n} methods are not atomic:{}", names()),
+impl Refuted {
+    /// Adds what a run has refuted, and tells what of it is new.
+    fn add(&mut self, traces: &[Done]) -> Vec<String> {
+        self.runs += 1;
+        let mut new = BTreeSet::new();
+        for report in traces.iter().filter_map(|done| done.outcome.report()) {
+            let is_certain = report.input.recording.as_ref().is_none_or(|r| r.inexact.is_empty());
+            let known = if is_certain { &mut self.not_atomic } else { &mut self.suspects };
+            for block in report.verdicts.atomicity.iter().flat_map(|it| &it.refuted) {
+                if known.insert(block.label.clone()) {
+                    new.insert(block.label.clone());
+                }
+            }
+        }
+        self.suspects.retain(|label| !self.not_atomic.contains(label));
+        new.into_iter().collect()
+    }
+
+    /// Puts it into the reports of the last run.
+    fn tell(&self, traces: &mut [Done]) {
+        let shrunk = Shrunk {
+            runs: self.runs,
+            not_atomic: self.not_atomic.iter().cloned().collect(),
+            suspects: self.suspects.iter().cloned().collect(),
+        };
+        let reports = traces.iter_mut().filter_map(|done| done.outcome.report_mut());
+        for atomicity in reports.filter_map(|report| report.verdicts.atomicity.as_mut()) {
+            atomicity.shrunk = Some(shrunk.clone());
+        }
     }
 }
 

@@ -13,6 +13,10 @@ use super::text;
 const LIBRARY: &str = "libpaceline_jvm.so";
 const VARIABLE: &str = "JAVA_TOOL_OPTIONS";
 
+/// A daemon of Gradle that is there already would not pass the variable on to the processes that
+/// run the tests; a build of its own does.
+const GRADLE: (&str, &str) = ("GRADLE_OPTS", "-Dorg.gradle.daemon=false");
+
 /// The command as it is run.
 pub struct Injection {
     pub command: Vec<OsString>,
@@ -44,6 +48,8 @@ pub fn inject(
     if !is_java || args.children {
         let before = std::env::var_os(VARIABLE);
         injection.variables.push((VARIABLE, joined(before.as_deref(), &option)));
+        let before = std::env::var_os(GRADLE.0);
+        injection.variables.push((GRADLE.0, joined(before.as_deref(), GRADLE.1)));
     }
     Ok(injection)
 }
@@ -102,7 +108,7 @@ mod tests {
         assert_eq!(maven.variables[0].0, VARIABLE);
 
         let both = injected(&["java", "A"], ObserveArgs { children: true, ..Default::default() });
-        assert_eq!((both.command.len(), both.variables.len()), (3, 1));
+        assert_eq!((both.command.len(), both.variables.len()), (3, 2));
     }
 
     #[test]

@@ -370,7 +370,9 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let called = pool.reference(code.operand(at)?)?;
         if !is_quiet(&called) {
             context.doings.calls += 1;
-            context.doings.calls_block = self.is_block_called(&called);
+            // Behind an interface there may be a lambda, which is no block.
+            context.doings.calls_block =
+                opcode != op::INVOKEINTERFACE && self.is_block_called(&called);
         }
         let is_clone = called.name == b"clone" && called.descriptor == b"()Ljava/lang/Object;";
         if is_clone && opcode != op::INVOKESTATIC && called.owner.first() != Some(&b'[') {
@@ -403,9 +405,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
     /// Whether a call is one of a method that is a block itself, as far as names tell.
     fn is_block_called(&self, called: &Reference) -> bool {
         let label = [&dotted(called.owner)[..], b".", called.name].concat();
-        let facts = MethodFacts { label: &label, synthetic: false, annotations: &[] };
         let named = !called.name.starts_with(b"<") && !called.name.contains(&b'$');
-        named && !is_platform(called.owner) && self.program.is_block(&facts)
+        named && !is_platform(called.owner) && self.program.is_surely_block(&label)
     }
 
     fn model_site(

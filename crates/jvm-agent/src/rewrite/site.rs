@@ -59,6 +59,10 @@ pub trait Program {
     /// Whether a method is a block.
     fn is_block(&self, method: &MethodFacts) -> bool;
 
+    /// Whether every method of this name is a block, with whatever parameters, in whichever class
+    /// that overrides it, and for whoever selects later.
+    fn is_surely_block(&self, label: &[u8]) -> bool;
+
     /// Whether the entry of a method is a yield.
     fn is_yield(&self, method: &MethodFacts) -> bool;
 }

@@ -78,20 +78,7 @@ pub fn agent() -> Option<&'static Agent> {
 }
 
 impl Agent {
-    fn new(options: Options, jvmti: Jvmti, version: &str) -> Result<Agent, String> {
-        let destination = options.destination.as_ref().ok_or("no destination")?;
-        let sink = Sink::open(destination).map_err(|e| format!("{destination:?}: {e}"))?;
-        let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
-        let command: Vec<u8> = command.iter().map(|&b| if b == 0 { b' ' } else { b }).collect();
-        let hello = Hello {
-            pid: std::process::id(),
-            stripes: 1 << STRIPE_BITS,
-            all_methods: options.all_methods,
-            front_end: b"jvm",
-            version: version.as_bytes(),
-            command: command.trim_ascii(),
-        };
-        let sender = Sender::new(sink, &hello);
+    fn new(options: Options, jvmti: Jvmti, sender: Sender) -> Result<Agent, String> {
         let own = own_sites(&sender).ok_or("sites")?;
         let words = |len| Words::new(len).ok_or("memory");
         Ok(Agent {
@@ -165,7 +152,11 @@ impl Agent {
             return None;
         }
         let readable = dotted(class.name);
-        let observed = self.options.observes(&readable);
+        let left_out = self.options.leaves_out(&readable);
+        if let Some(why) = left_out {
+            self.sender.note(note::UNMODELLED, why, 1);
+        }
+        let observed = left_out.is_none();
         let extent = if observed { Extent::Observed } else { Extent::Bare };
         let mut outcome = self.rewrite(&class, extent);
         if let (Err(failure), Extent::Observed) = (&outcome, extent) {
@@ -318,10 +309,34 @@ unsafe fn load(vm: *mut JavaVM, argument: &str) -> Result<(), String> {
     }
     // SAFETY: `GetEnv` gave it, and nobody disposes of it.
     let jvmti = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
+    let sender = connect(&options, &vm_version(jvmti))?;
+    if let Some(tool) = options.leaves_alone(&property(jvmti, "sun.java.command")) {
+        let text = format!("{tool} itself is observed only if --instrument names classes in it");
+        sender.note(note::REMARK, text.as_bytes(), 0);
+        sender.finish();
+        return Ok(());
+    }
     add_capabilities(jvmti)?;
-    let agent = Agent::new(options, jvmti, &vm_version(jvmti))?;
+    let agent = Agent::new(options, jvmti, sender)?;
     AGENT.set(agent).map_err(|_| "it is loaded twice")?;
     listen(jvmti)
+}
+
+/// Starts the stream.
+fn connect(options: &Options, version: &str) -> Result<Sender, String> {
+    let destination = options.destination.as_ref().ok_or("no destination")?;
+    let sink = Sink::open(destination).map_err(|e| format!("{destination:?}: {e}"))?;
+    let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let command: Vec<u8> = command.iter().map(|&b| if b == 0 { b' ' } else { b }).collect();
+    let hello = Hello {
+        pid: std::process::id(),
+        stripes: 1 << STRIPE_BITS,
+        all_methods: options.all_methods,
+        front_end: b"jvm",
+        version: version.as_bytes(),
+        command: command.trim_ascii(),
+    };
+    Ok(Sender::new(sink, &hello))
 }
 
 /// The name and version of the virtual machine.

@@ -9,18 +9,17 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
 
+mod commands;
+mod jdk;
+mod maven;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus};
 
+use jdk::{Jdk, Output, PROGRAMS, finish, jdks};
 use paceline_report::model::{Finding, Report};
-
-const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/programs/java");
-
-/// Far more than any program needs: one that hangs must not hang the tests.
-const LIMIT: Duration = Duration::from_secs(300);
 
 #[test]
 fn correct_programs_have_no_findings() {
@@ -123,9 +122,9 @@ fn each_program(
     let mut wrong = String::new();
     for jdk in jdks(programs.len()) {
         let programs: Vec<_> = programs.iter().filter(|it| it.needs() <= jdk.version).collect();
-        let classes = jdk.compile(&programs);
+        let classes = compile(&jdk, &programs);
         for program in programs {
-            let plain = finish(&mut jdk.java(classes.path(), program));
+            let plain = finish(&mut java(&jdk, classes.path(), program));
             for _ in 0..runs {
                 for problem in observe(&jdk, classes.path(), program, &plain, &judge) {
                     let problem = format!("{} on JDK {}: {problem}\n", program.name, jdk.version);
@@ -151,7 +150,7 @@ fn observe(
     let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
     command.args(["run", "--quiet", "--format", "json", "--output"]).arg(report.path());
     command.args(program.options()).arg("--");
-    let java = jdk.java(classes, program);
+    let java = java(jdk, classes, program);
     command.arg(java.get_program()).args(java.get_args());
     let observed = finish(&mut command);
     let mut wrong = different(plain, &observed);
@@ -299,67 +298,6 @@ fn programs(folder: &str) -> Vec<Program> {
     paths.into_iter().map(Program::read).collect()
 }
 
-struct Jdk {
-    home: PathBuf,
-    version: u32,
-}
-
-impl Jdk {
-    fn at(home: &Path) -> Option<Jdk> {
-        let home = home.canonicalize().ok()?;
-        let release = fs::read_to_string(home.join("release")).ok()?;
-        let version = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""))?;
-        let version = version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
-        home.join("bin/javac").is_file().then_some(Jdk { home, version })
-    }
-
-    /// Compiles programs, and what all of them use, into a new folder.
-    fn compile(&self, programs: &[&Program]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        let shared = fs::read_dir(Path::new(PROGRAMS).join("lib")).unwrap();
-        let output = Command::new(self.home.join("bin/javac"))
-            .args(["-nowarn", "-d"])
-            .arg(folder.path())
-            .args(shared.map(|file| file.unwrap().path()))
-            .args(programs.iter().map(|program| &program.path))
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        folder
-    }
-
-    fn java(&self, classes: &Path, program: &Program) -> Command {
-        let mut command = Command::new(self.home.join("bin/java"));
-        command.args(["-Xverify:all", "-cp"]).arg(classes).arg(&program.name);
-        command
-    }
-}
-
-/// The JDK of `JAVA_HOME` or of the path, and those beside it.
-fn jdks(programs: usize) -> Vec<Jdk> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
-    let folders = home.into_iter().chain(std::env::split_paths(&path));
-    let javac = folders.map(|it| it.join("javac")).find_map(|javac| javac.canonicalize().ok());
-    let Some(beside) = javac.as_deref().and_then(|javac| javac.ancestors().nth(3)) else {
-        skip(programs);
-        return Vec::new();
-    };
-    let homes = fs::read_dir(beside).unwrap().map(|file| file.unwrap().path());
-    let mut jdks: Vec<_> = homes.filter_map(|home| Jdk::at(&home)).collect();
-    jdks.sort_by(|a, b| (a.version, &a.home).cmp(&(b.version, &b.home)));
-    jdks.dedup_by(|a, b| a.home == b.home);
-    assert!(!jdks.is_empty(), "javac is there, but no JDK");
-    jdks
-}
-
-/// Without Java the tests are skipped, loudly; in CI that is a failure.
-fn skip(programs: usize) {
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "javac is not installed");
-    // Not by `eprintln!`, which is only shown of tests that fail.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: no javac, {programs} Java programs NOT tested");
-}
-
 /// What a program complains of, without what the VM itself says when a stack is full within one of
 /// our methods. Whether it is depends on the depth at which it happens (docs/jvm.md, Limits).
 fn but_full_stacks(text: &str) -> String {
@@ -367,33 +305,18 @@ fn but_full_stacks(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !line.contains(FULL)).collect()
 }
 
-/// What a process has printed, and how it ended.
-struct Output {
-    status: ExitStatus,
-    out: String,
-    err: String,
+/// Compiles programs, and what all of them use, into a new folder.
+fn compile(jdk: &Jdk, programs: &[&Program]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let shared = fs::read_dir(Path::new(PROGRAMS).join("lib")).unwrap();
+    let shared = shared.map(|file| file.unwrap().path());
+    let programs = programs.iter().map(|program| program.path.clone());
+    jdk.javac(folder.path(), shared.chain(programs));
+    folder
 }
 
-/// Runs a command to its end. Output goes through files, so that a full pipe stops nothing.
-fn finish(command: &mut Command) -> Output {
-    let [out, err] = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
-    command.stdin(Stdio::null()).stdout(out.reopen().unwrap()).stderr(err.reopen().unwrap());
-    let status = wait(command.spawn().unwrap(), command);
-    let [out, err] = [out, err].map(|file| fs::read(file.path()).unwrap());
-    let [out, err] = [out, err].map(|text| String::from_utf8_lossy(&text).into_owned());
-    Output { status, out, err }
-}
-
-fn wait(mut child: Child, command: &Command) -> ExitStatus {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
-        if start.elapsed() > LIMIT {
-            let _ = child.kill();
-            panic!("{command:?} does not end");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+fn java(jdk: &Jdk, classes: &Path, program: &Program) -> Command {
+    let mut command = Command::new(jdk.home.join("bin/java"));
+    command.args(["-Xverify:all", "-cp"]).arg(classes).arg(&program.name);
+    command
 }

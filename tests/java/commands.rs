@@ -1,0 +1,259 @@
+//! What can be said on the command line, in `paceline.toml` and in the program, and how everything
+//! ends: on one program, `commands/Declared.java`, with two methods that are not atomic.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use paceline_report::model::Report;
+use tempfile::TempDir;
+
+use super::jdk::{Jdk, Output, PROGRAMS, finish, jdks, wait};
+
+/// The classes of `commands/`, compiled once for each test, and where the commands are run.
+struct Setup {
+    jdk: Jdk,
+    folder: TempDir,
+}
+
+/// The oldest JDK; nothing if there is none, which was told.
+fn setup() -> Option<Setup> {
+    let jdk = jdks(1).into_iter().next()?;
+    let folder = tempfile::tempdir().unwrap();
+    let sources = ["lib", "commands"].map(|name| Path::new(PROGRAMS).join(name));
+    let sources = sources.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    jdk.javac(folder.path(), sources.map(|file| file.unwrap().path()));
+    Some(Setup { jdk, folder })
+}
+
+impl Setup {
+    /// `paceline` with these words, then the program with its own.
+    fn command(&self, words: &str, java: &str, program: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+        command.current_dir(self.folder.path()).args(words.split(' ')).arg("--");
+        command.arg(self.jdk.home.join("bin/java")).args(["-Xverify:all", "-cp", "."]);
+        command.args(java.split(' ').filter(|word| !word.is_empty()));
+        command.arg("Declared").args(Some(program).filter(|it| !it.is_empty()));
+        command
+    }
+
+    fn run(&self, words: &str, program: &str) -> Output {
+        finish(&mut self.command(words, "", program))
+    }
+
+    /// Runs `paceline run` with more words, and gives its exit status and reports.
+    fn reports(&self, words: &str, program: &str) -> (Option<i32>, Vec<Report>) {
+        let output =
+            self.run(&format!("run --quiet --format json --output r.json{words}"), program);
+        (output.status.code(), self.read("r.json"))
+    }
+
+    fn read(&self, name: &str) -> Vec<Report> {
+        let text = fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn refuted(&self, words: &str) -> Vec<String> {
+        refuted(&self.reports(words, "").1)
+    }
+
+    fn toml(&self, text: &str) {
+        fs::write(self.folder.path().join("paceline.toml"), text).unwrap();
+    }
+}
+
+/// The methods that were refuted.
+fn refuted(reports: &[Report]) -> Vec<String> {
+    let verdicts = reports.iter().filter_map(|report| report.verdicts.atomicity.as_ref());
+    let labels = verdicts.flat_map(|it| it.refuted.iter().map(|block| block.label.clone()));
+    labels.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+const BOTH: [&str; 2] = ["Declared.marked", "Declared.plain"];
+
+#[test]
+fn methods_are_declared_atomic_by_annotation_or_pattern() {
+    let Some(setup) = setup() else { return };
+    let ours = " --except Between.*";
+    assert_eq!(setup.refuted(ours), BOTH);
+    assert_eq!(setup.refuted(" --atomic-annotation Atomic"), [BOTH[0]]);
+    assert_eq!(setup.refuted(" --atomic-annotation Declared$Atomic --atomic *.plain"), BOTH);
+    assert_eq!(setup.refuted(" --atomic Declared.pl*"), [BOTH[1]]);
+
+    setup.toml("atomic-annotation = [\"Atomic\"]\n");
+    assert_eq!(setup.refuted(""), [BOTH[0]]);
+    setup.toml("atomic = [\"Declared.*\"]\nexcept = [\"*.marked\"]\n");
+    assert_eq!(setup.refuted(""), [BOTH[1]]);
+    assert_eq!(setup.refuted(" --except none"), BOTH);
+}
+
+#[test]
+fn the_set_of_atomic_methods_shrinks_until_none_is_refuted() {
+    let Some(setup) = setup() else { return };
+    let (status, reports) = setup.reports(" --shrink --except Between.*", "");
+    assert_eq!(status, Some(1));
+    // The findings are those of the runs that made them.
+    assert_eq!(refuted(&reports), BOTH);
+    let (last, before) = reports.split_last().unwrap();
+    assert!(before.iter().all(|report| !report.findings.is_empty()));
+    assert!(last.findings.is_empty());
+    let shrunk = last.verdicts.atomicity.as_ref().and_then(|it| it.shrunk.clone()).unwrap();
+    assert_eq!(shrunk.runs, reports.len() as u64);
+    assert_eq!(shrunk.not_atomic, BOTH);
+    assert!(shrunk.suspects.is_empty());
+
+    let text = setup.run("run --shrink --except Between.*", "").err;
+    assert!(
+        text.contains("\n2 methods are not atomic:\n  Declared.marked\n  Declared.plain\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_recording_has_the_verdict_of_the_run() {
+    let Some(setup) = setup() else { return };
+    for options in ["", " --except Between.*", " --atomic Declared.plain", " --atomic none"] {
+        let live = setup.reports(options, "");
+        let record = setup.run("--quiet record --output t.pace", "");
+        assert_eq!((record.status.code(), record.err.as_str()), (Some(0), ""));
+        let mut check = Command::new(env!("CARGO_BIN_EXE_paceline"));
+        check.current_dir(setup.folder.path()).args(["check", "t.pace", "--format", "json"]);
+        check.args(options.split(' ').filter(|word| !word.is_empty()));
+        let checked = finish(&mut check);
+        let reports: Vec<Report> =
+            checked.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        assert_eq!(checked.status.code(), live.0, "{options}: {}", checked.err);
+        assert_eq!(refuted(&reports), refuted(&live.1), "{options}");
+        let titles = |reports: &[Report]| -> BTreeSet<(String, String)> {
+            let all = reports.iter().flat_map(|report| &report.findings);
+            all.map(|it| (it.severity.clone(), it.title.clone())).collect()
+        };
+        assert_eq!(titles(&reports), titles(&live.1), "{options}");
+    }
+}
+
+#[test]
+fn the_exit_status_tells_findings_first_then_the_program() {
+    let Some(setup) = setup() else { return };
+    let clean = " --atomic Declared.get,Declared.set --atomic Declared.set";
+    for (options, program, expected) in [
+        ("", "", 1),
+        (" --exitcode 9", "", 9),
+        (clean, "", 0),
+        (clean, "throws", 1),
+        (clean, "exits", 5),
+        ("", "exits", 1),
+        (" --atomic none", "", 4),
+        (" --atomic none", "exits", 5),
+        (" --instrument no.such.package", "", 4),
+    ] {
+        let (status, reports) = setup.reports(options, program);
+        assert_eq!(status, Some(expected), "{options} {program}");
+        assert!(reports.iter().all(|report| !report.incomplete), "{options} {program}");
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_is_analysed_as_far_as_it_went() {
+    let Some(setup) = setup() else { return };
+    let (status, reports) = setup.reports("", "is killed");
+    assert_eq!(status, Some(3));
+    assert!(reports[0].incomplete);
+    let found = refuted(&reports);
+    assert!(BOTH.iter().all(|label| found.iter().any(|it| it == label)), "{found:?}");
+    let (status, _) = setup.reports(" --atomic Declared.set", "is killed");
+    assert_eq!(status, Some(128 + 9));
+}
+
+/// What makes races uncertain is told before the end, which a killed program does not reach.
+#[test]
+fn a_program_that_is_killed_has_told_what_was_not_observed() {
+    let Some(setup) = setup() else { return };
+    let (_, reports) = setup.reports(" --ignore Between", "is killed");
+    let unmodelled = reports[0].input.recording.as_ref().map(|it| it.unmodelled.len());
+    assert_eq!(unmodelled, Some(1));
+}
+
+#[test]
+fn input_reaches_the_program() {
+    let Some(setup) = setup() else { return };
+    let mut command = setup.command("run --quiet --output report.txt", "", "reads");
+    let mut child = start(&mut command);
+    child.stdin.take().unwrap().write_all("first\nsecond ä".as_bytes()).unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert_eq!(lines.nth(1).as_deref(), Some("first"));
+    assert_eq!(lines.next().as_deref(), Some("second ä"));
+    assert_eq!(wait(child, &command).code(), Some(1));
+}
+
+#[test]
+fn an_interrupt_ends_the_program_and_not_the_report() {
+    let Some(setup) = setup() else { return };
+    for (options, expected) in [("", 1), (" --atomic Declared.set", 128 + 2)] {
+        let words = format!("run --quiet --format json --output r.json{options}");
+        let mut command = setup.command(&words, "", "waits");
+        let mut child = start(&mut command);
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.map_while(Result::ok).any(|line| line == "ready"));
+        let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        assert!(interrupt.unwrap().success());
+        assert_eq!(wait(child, &command).code(), Some(expected));
+        let reports = setup.read("r.json");
+        assert!(!reports[0].incomplete);
+        assert!(reports[0].input.events > 0);
+    }
+}
+
+fn start(command: &mut Command) -> Child {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn another_agent_may_be_beside_ours() {
+    for jdk in jdks(1) {
+        let Some(setup) = setup() else { return };
+        let setup = Setup { jdk, ..setup };
+        let manifest =
+            "Premain-Class: Beside\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n";
+        fs::write(setup.folder.path().join("manifest"), manifest).unwrap();
+        let mut jar = Command::new(setup.jdk.home.join("bin/jar"));
+        jar.current_dir(setup.folder.path());
+        jar.args(["cfm", "beside.jar", "manifest", "Beside.class", "Beside$Looking.class"]);
+        assert!(finish(&mut jar).status.success());
+
+        let java = setup.jdk.home.join("bin/java");
+        let mut plain = Command::new(&java);
+        plain.current_dir(setup.folder.path());
+        plain.args(["-javaagent:beside.jar", "-Xverify:all", "-cp", ".", "Declared"]);
+        let plain = finish(&mut plain);
+        assert!(plain.out.starts_with("Declared was seen 4 times\n"), "{}", plain.out);
+        let words = "run --quiet --format json --output r.json --except Between.*";
+        let observed = finish(&mut setup.command(words, "-javaagent:beside.jar", ""));
+        assert_eq!(observed.out, plain.out, "{}", observed.err);
+        assert_eq!(observed.status.code(), Some(1));
+        assert_eq!(refuted(&setup.read("r.json")), BOTH);
+    }
+}
+
+#[test]
+fn modules_are_observed_like_other_code() {
+    for jdk in jdks(1) {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Path::new(PROGRAMS).join("modules");
+        let mut javac = Command::new(jdk.home.join("bin/javac"));
+        javac.arg("-d").arg(folder.path()).arg("--module-source-path").arg(&sources);
+        let compiled = finish(javac.args(["--module", "app"]));
+        assert!(compiled.status.success(), "{}", compiled.err);
+        let setup = Setup { jdk, folder };
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+        command.current_dir(setup.folder.path());
+        command.args(["run", "--quiet", "--format", "json", "--output", "r.json", "--"]);
+        command.arg(setup.jdk.home.join("bin/java"));
+        let output = finish(command.args(["-Xverify:all", "-p", ".", "-m", "app/app.Main"]));
+        assert_eq!((output.out.as_str(), output.err.as_str()), ("the same\n", ""));
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(refuted(&setup.read("r.json")), ["lib.Register.take"]);
+    }
+}
