@@ -10,6 +10,7 @@ use crate::rewrite::names::HOOK;
 use emit::Emitter;
 
 const TEXT: &str = include_str!("hook.jasm");
+const VARIABLES: &str = include_str!("variables.jasm");
 
 const REFERENCE: &str = "
 field package hash I
@@ -100,6 +101,7 @@ fn hook_class(constants: &[(&str, u64)]) -> Outcome<Vec<u8>> {
     let mut emitter = Emitter::default();
     emitter.hide_methods();
     assembler::assemble(TEXT, constants, &mut emitter)?;
+    assembler::assemble(VARIABLES, constants, &mut emitter)?;
     assembler::assemble(&wrappers::text(), constants, &mut emitter)?;
     emitter.finish(PUBLIC_FINAL_SUPER, HOOK, b"java/lang/Object")
 }

@@ -136,7 +136,7 @@ mod tests {
         let table = read(TABLE).expect("a well-formed table");
         assert!(table.calls.len() > 300);
         assert!(table.calls.iter().any(|c| c.name == "lock" && c.model == Model::Taken));
-        assert!(table.unmodelled.iter().any(|c| c == "java/lang/invoke/VarHandle"));
+        assert!(table.unmodelled.iter().any(|c| c == "java/util/concurrent/StructuredTaskScope"));
     }
 
     #[test]

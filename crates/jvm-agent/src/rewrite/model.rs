@@ -113,6 +113,10 @@ pub enum Model {
     Stamped = 4,
     /// A stamped lock is given up, in whichever mode it is held.
     Unstamped = 7,
+    /// A variable that a handle reaches: the real site is made for it when it is known.
+    Reached = 32,
+    /// The same, with a second site for a call that does not succeed.
+    ReachedEither = 33,
 }
 
 impl Model {
@@ -127,12 +131,14 @@ impl Model {
         Model::Notified,
         Model::Unstamped,
         Model::Barrier,
+        Model::Reached,
+        Model::ReachedEither,
     ];
 
     /// The method of the hook class that tells the event.
     pub fn teller(self) -> &'static str {
         match self {
-            Model::Plain => "tell",
+            Model::Plain | Model::Reached | Model::ReachedEither => "tell",
             Model::Taken | Model::Given | Model::Stamped | Model::Unstamped => "tellLock",
             Model::Awaited => "tellCondition",
             Model::Waited => "waiting",
@@ -280,6 +286,7 @@ fn is_lock(class: &[u8]) -> bool {
 
 fn is_concurrent(class: &[u8]) -> bool {
     class.starts_with(b"java/util/concurrent/") && !class.ends_with(b"Exception")
+        || class == b"java/lang/invoke/VarHandle"
 }
 
 #[cfg(test)]
@@ -298,7 +305,7 @@ mod tests {
         let told = |text| unmodelled(&called(text)).is_some();
         assert!(told("java/util/concurrent/locks/StampedLock.validate(J)Z"));
         assert!(told("java/util/concurrent/CopyOnWriteArraySet.<init>()V"));
-        assert!(told("java/lang/invoke/VarHandle.getVolatile(LApp;)I"));
+        assert!(told("java/lang/invoke/VarHandle.fullFence()V"));
         assert!(told("java/util/concurrent/ConcurrentSkipListMap.<init>(Ljava/util/Comparator;)V"));
         assert!(!told("java/util/concurrent/ConcurrentSkipListMap.<init>()V"));
         assert!(!told("java/util/concurrent/locks/ReentrantLock.isLocked()Z"));

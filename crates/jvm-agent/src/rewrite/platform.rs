@@ -34,8 +34,10 @@ pub enum Given {
     First,
     /// The second parameter, behind one that takes one slot.
     Second,
-    /// The second parameter, which the hook's result replaces.
-    ReplaceSecond,
+    /// The second parameter, fields or methods, which the hook's result replaces.
+    ReplaceFields,
+    /// The same.
+    ReplaceMethods,
 }
 
 /// A call of the hook class to be put into a method.
@@ -156,13 +158,22 @@ pub const CHANGES: &[Change] = &[
         class: "jdk/internal/reflect/Reflection",
         fields: &[],
         monitors: false,
-        hooks: &[hook(
-            "filterFields",
-            "(Ljava/lang/Class;[Ljava/lang/reflect/Field;)",
-            Place::Entry,
-            Given::ReplaceSecond,
-            "withoutAdded",
-        )],
+        hooks: &[
+            hook(
+                "filterFields",
+                "(Ljava/lang/Class;[Ljava/lang/reflect/Field;)",
+                Place::Entry,
+                Given::ReplaceFields,
+                "withoutAdded",
+            ),
+            hook(
+                "filterMethods",
+                "(Ljava/lang/Class;[Ljava/lang/reflect/Method;)",
+                Place::Entry,
+                Given::ReplaceMethods,
+                "withoutAdded",
+            ),
+        ],
     },
     // What is given to a pool happens before it is run; what was run, before its result is got.
     hooked(
@@ -464,9 +475,11 @@ fn snippet(
         Given::This => (snippet.ops(&[op::ALOAD_0]), "Ljava/lang/Object;"),
         Given::First => (snippet.ops(&[op::ALOAD_0 + 1]), "Ljava/lang/Object;"),
         Given::Second => (snippet.ops(&[op::ALOAD_0 + 2]), "Ljava/lang/Object;"),
-        Given::ReplaceSecond => {
-            let fields = "[Ljava/lang/reflect/Field;";
-            let descriptor = format!("({fields}){fields}");
+        Given::ReplaceFields | Given::ReplaceMethods => {
+            let of_fields = hook.given == Given::ReplaceFields;
+            let kind = if of_fields { "Field" } else { "Method" };
+            let descriptor =
+                format!("([Ljava/lang/reflect/{kind};)[Ljava/lang/reflect/{kind};");
             let snippet = snippet.ops(&[op::ALOAD_0 + 1]);
             let snippet = snippet.call(hook.call.as_bytes(), descriptor.as_bytes())?;
             return Ok(snippet.ops(&[op::ASTORE_0 + 1]).code);

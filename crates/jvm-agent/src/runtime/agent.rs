@@ -19,6 +19,7 @@ use super::memory::{STRIPE_BITS, Stripes, Words};
 use super::natives::{self, Handles};
 use super::statics::{STATICS, Statics, WORDS};
 use super::threads::Threads;
+use super::variables::Variables;
 use crate::classfile::{ClassFile, Failure, Outcome};
 use crate::hook::{self, Layout};
 use crate::options::Options;
@@ -57,6 +58,8 @@ pub struct Agent {
     pub static_words: Words,
     /// Which static field has which.
     pub statics: Mutex<Statics>,
+    /// Variables that are reached through handles.
+    pub variables: Mutex<Variables>,
     /// All threads.
     pub threads: Threads,
     /// The environment.
@@ -102,6 +105,7 @@ impl Agent {
             owners: words(1 << OWNER_BITS)?,
             static_words: words(WORDS * STATICS)?,
             statics: Mutex::default(),
+            variables: Mutex::default(),
             threads: Threads::default(),
             jvmti,
             own,

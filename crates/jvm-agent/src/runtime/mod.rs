@@ -9,3 +9,4 @@ mod memory;
 mod natives;
 mod statics;
 mod threads;
+pub mod variables;

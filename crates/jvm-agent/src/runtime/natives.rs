@@ -43,8 +43,11 @@ pub struct Handles {
     pub(super) id_of: jmethodID,
     pub(super) class: jclass,
     pub(super) for_name: jmethodID,
-    unsafe_object: jobject,
+    pub(super) unsafe_object: jobject,
     field_offset: jmethodID,
+    pub(super) reflected_offset: jmethodID,
+    pub(super) static_offset: jmethodID,
+    pub(super) ensure_initialised: jmethodID,
     read_lock: jclass,
     write_lock: jclass,
     reentrant_lock: jclass,
@@ -69,6 +72,7 @@ impl Handles {
         let unsafe_object = jni.call_static_object(unsafe_class, get_unsafe, &[])?;
         let int = |name: &CStr| jni.field(thread, name, c"I");
         let long = |name: &CStr| jni.field(thread, name, c"J");
+        let offset_type = c"(Ljava/lang/reflect/Field;)J";
         let for_name_type = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
         Some(Handles {
             token: int(c"$pacelineToken")?,
@@ -93,6 +97,13 @@ impl Handles {
                 unsafe_class,
                 c"objectFieldOffset",
                 c"(Ljava/lang/Class;Ljava/lang/String;)J",
+            )?,
+            reflected_offset: jni.method(unsafe_class, c"objectFieldOffset", offset_type)?,
+            static_offset: jni.method(unsafe_class, c"staticFieldOffset", offset_type)?,
+            ensure_initialised: jni.method(
+                unsafe_class,
+                c"ensureClassInitialized",
+                c"(Ljava/lang/Class;)V",
             )?,
             read_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock")?,
             write_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock")?,
@@ -256,7 +267,7 @@ extern "system" fn class_facts(env: *mut JNIEnv, _class: jclass, class: jclass) 
 }
 
 /// What people call a class. The lock behind the two halves of a ReentrantReadWriteLock is that.
-fn readable_class(signature: &[u8]) -> Vec<u8> {
+pub(super) fn readable_class(signature: &[u8]) -> Vec<u8> {
     let mut name = readable_type(signature);
     if signature.starts_with(b"Ljava/util/concurrent/") {
         for inner in [&b"$NonfairSync"[..], b"$FairSync", b"$Sync"] {
