@@ -95,7 +95,7 @@ fn target(call: &Call) -> String {
         Kept::CurrentThread => {
             "invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;\n".into()
         }
-        Kept::Receiver | Kept::Keyed | Kept::Indexed => "aload 0\n".into(),
+        Kept::Receiver | Kept::Keyed | Kept::Indexed | Kept::Reached => "aload 0\n".into(),
     }
 }
 
@@ -144,6 +144,21 @@ fn unless_success(call: &Call, locals: &Locals, label: &str) -> String {
     format!("{}{test} {label}\n", load_result(call, locals))
 }
 
+/// Jumps over what follows if the result is not what was expected.
+fn unless_met(call: &Call, locals: &Locals, label: &str) -> String {
+    let kind = returned(call);
+    let load = load_of(kind.as_bytes());
+    // The parameter in front of the last one, behind which is the site.
+    let expected = locals.site - 2 * slots(kind.as_bytes());
+    let compared = match load {
+        "iload" => "(II)Z",
+        "lload" => "(JJ)Z",
+        _ => "(Ljava/lang/Object;Ljava/lang/Object;)Z",
+    };
+    let result = load_result(call, locals);
+    format!("{result}{load} {expected}\ncall met {compared}\nifeq {label}\n")
+}
+
 /// Puts the index of an element or entry into its local.
 fn find_index(call: &Call, locals: &Locals) -> String {
     let index = locals.index;
@@ -152,7 +167,9 @@ fn find_index(call: &Call, locals: &Locals) -> String {
             format!("aload 1\ncall keyIndex (Ljava/lang/Object;)J\nlstore {index}\n")
         }
         Kept::Indexed => format!("iload 1\ni2l\nlstore {index}\n"),
-        Kept::Receiver | Kept::CurrentThread => format!("lconst_0\nlstore {index}\n"),
+        Kept::Receiver | Kept::CurrentThread | Kept::Reached => {
+            format!("lconst_0\nlstore {index}\n")
+        }
     }
 }
 
@@ -182,6 +199,11 @@ fn body(call: &Call, locals: &Locals) -> String {
         Shape::Inside => inside(call, locals, "", ""),
         Shape::InsideEither => {
             let unless = unless_success(call, locals, "failed");
+            let failed = ["failed:\n", &commit(call, locals, "iconst_1\niadd\n"), &give].concat();
+            inside(call, locals, &unless, &failed)
+        }
+        Shape::Exchange => {
+            let unless = unless_met(call, locals, "failed");
             let failed = ["failed:\n", &commit(call, locals, "iconst_1\niadd\n"), &give].concat();
             inside(call, locals, &unless, &failed)
         }
@@ -265,11 +287,15 @@ fn commit(call: &Call, locals: &Locals, step: &str) -> String {
         Kept::Keyed | Kept::Indexed => {
             format!("iload {site}\n{step}lload {index}\ncall commitAt (IJ)V\n")
         }
+        Kept::Reached if step.is_empty() => {
+            format!("lload {index}\ncall commitVariable (J)V\n")
+        }
+        Kept::Reached => format!("iconst_0\nlload {index}\ncall commitEither (ZJ)V\n"),
     }
 }
 
 fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
-    let Locals { index, thrown, .. } = *locals;
+    let Locals { site, index, thrown, .. } = *locals;
     let told = target(call);
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
@@ -280,6 +306,10 @@ fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
         Kept::Keyed | Kept::Indexed => format!(
             "{}{told}lload {index}\ncall beginAt (Ljava/lang/Object;J)V\n",
             find_index(call, locals)
+        ),
+        Kept::Reached => format!(
+            "aload 0\naload 1\niload {site}\niconst_1\n\
+             call beginVariable (Ljava/lang/Object;Ljava/lang/Object;II)J\nlstore {index}\n"
         ),
     };
     format!(
@@ -297,20 +327,25 @@ fn entry(call: &Call, locals: &Locals, key: &str) -> String {
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
-    let plain = matches!(call.kept, Kept::Receiver | Kept::CurrentThread);
-    let (look, compare) = if plain {
-        (
+    let (look, compare) = match call.kept {
+        Kept::Receiver | Kept::CurrentThread => (
             format!("{told}call look (Ljava/lang/Object;)J\n"),
             format!("{told}lload {version}\niload {site}\ncall compare (Ljava/lang/Object;JI)V\n"),
-        )
-    } else {
-        (
+        ),
+        Kept::Reached => (
+            "aload 0\naload 1\ncall lookVariable (Ljava/lang/Object;Ljava/lang/Object;)J\n".into(),
+            format!(
+                "aload 0\naload 1\nlload {version}\niload {site}\n\
+                 call compareVariable (Ljava/lang/Object;Ljava/lang/Object;JI)V\n"
+            ),
+        ),
+        Kept::Keyed | Kept::Indexed => (
             format!("{told}lload {index}\ncall lookAt (Ljava/lang/Object;J)J\n"),
             format!(
                 "{told}lload {index}\nlload {version}\niload {site}\n\
                  call compareAt (Ljava/lang/Object;JJI)V\n"
             ),
-        )
+        ),
     };
     let hold = if key.is_empty() {
         String::new()

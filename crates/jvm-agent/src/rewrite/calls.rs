@@ -114,7 +114,7 @@ fn kinds_named(words: &str) -> Option<Vec<Kind>> {
 }
 
 fn kept_named(word: &str) -> Option<Kept> {
-    [Kept::Receiver, Kept::Keyed, Kept::Indexed, Kept::CurrentThread]
+    [Kept::Receiver, Kept::Keyed, Kept::Indexed, Kept::CurrentThread, Kept::Reached]
         .into_iter()
         .find(|kept| format!("{kept:?}") == word)
 }

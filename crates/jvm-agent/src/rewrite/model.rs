@@ -37,6 +37,9 @@ pub enum Shape {
     Loose,
     /// With the call: the first kind if it returns true, else the second.
     InsideEither,
+    /// With the call: the first kind if it returns what it expected, which is its last parameter
+    /// but one; else the second.
+    Exchange,
     /// The monitor of the object is taken around the call, which takes it anyway.
     Locked,
     /// If it returns false, the thread called has ended.
@@ -66,6 +69,7 @@ impl Shape {
         Shape::Wait,
         Shape::Inside,
         Shape::InsideEither,
+        Shape::Exchange,
         Shape::Entry,
         Shape::Loose,
         Shape::Locked,
@@ -89,6 +93,8 @@ pub enum Kept {
     Indexed,
     /// The thread that calls.
     CurrentThread,
+    /// The field that an updater reaches in the first parameter.
+    Reached,
 }
 
 /// How the agent finds out what is to be told.
@@ -179,7 +185,7 @@ impl Call {
     /// The target of its sites.
     pub fn target(&self) -> Target {
         match self.kept {
-            Kept::Receiver | Kept::CurrentThread => Target::Object,
+            Kept::Receiver | Kept::CurrentThread | Kept::Reached => Target::Object,
             Kept::Keyed | Kept::Indexed => Target::Element,
         }
     }

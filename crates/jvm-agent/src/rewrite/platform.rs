@@ -478,8 +478,7 @@ fn snippet(
         Given::ReplaceFields | Given::ReplaceMethods => {
             let of_fields = hook.given == Given::ReplaceFields;
             let kind = if of_fields { "Field" } else { "Method" };
-            let descriptor =
-                format!("([Ljava/lang/reflect/{kind};)[Ljava/lang/reflect/{kind};");
+            let descriptor = format!("([Ljava/lang/reflect/{kind};)[Ljava/lang/reflect/{kind};");
             let snippet = snippet.ops(&[op::ALOAD_0 + 1]);
             let snippet = snippet.call(hook.call.as_bytes(), descriptor.as_bytes())?;
             return Ok(snippet.ops(&[op::ASTORE_0 + 1]).code);

@@ -251,11 +251,7 @@ fn body(access: &Access, pool: &mut Pool) -> Outcome<Vec<u8>> {
     begin(&mut code, access, &locals, pool)?;
     let from = code.len() as u16;
     code.extend_from_slice(&locals.load);
-    with(
-        &mut code,
-        op::INVOKEVIRTUAL,
-        pool.add_method(HANDLE, &access.mode, &access.descriptor)?,
-    );
+    with(&mut code, op::INVOKEVIRTUAL, pool.add_method(HANDLE, &access.mode, &access.descriptor)?);
     let to = code.len() as u16;
     commit(&mut code, access, &locals, pool)?;
     code.push(match returned(&access.descriptor) {

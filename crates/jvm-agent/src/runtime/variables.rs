@@ -17,9 +17,9 @@ use super::jvm::Jni;
 use super::natives::{Handles, buffer_at, class_name, guarded, readable_class};
 use super::statics;
 use crate::classfile::access;
+use crate::rewrite::model::Model;
 use crate::rewrite::names::is_platform;
 use crate::rewrite::site::{Name, Target};
-use crate::rewrite::model::Model;
 use crate::sender::lock;
 
 /// The fields that are reached through handles, and the sites for them.
