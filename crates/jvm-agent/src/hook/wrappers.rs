@@ -4,6 +4,9 @@ use crate::rewrite::calls::table;
 use crate::rewrite::model::{Call, Kept, Shape, wrapper_descriptor, wrapper_name};
 use crate::rewrite::names::parameters;
 
+/// Two objects, as parameters.
+const OBJECTS: &str = "(Ljava/lang/Object;Ljava/lang/Object;)";
+
 /// All of them, in the language of the assembler.
 pub fn text() -> String {
     table().calls.iter().enumerate().map(|(i, call)| wrapper(i, call)).collect()
@@ -164,7 +167,7 @@ fn find_index(call: &Call, locals: &Locals) -> String {
     let index = locals.index;
     match call.kept {
         Kept::Keyed => {
-            format!("aload 1\ncall keyIndex (Ljava/lang/Object;)J\nlstore {index}\n")
+            format!("aload 0\naload 1\ncall keyOf {OBJECTS}J\nlstore {index}\n")
         }
         Kept::Indexed => format!("iload 1\ni2l\nlstore {index}\n"),
         Kept::Receiver | Kept::CurrentThread | Kept::Reached => {
@@ -207,8 +210,8 @@ fn body(call: &Call, locals: &Locals) -> String {
             let failed = ["failed:\n", &commit(call, locals, "iconst_1\niadd\n"), &give].concat();
             inside(call, locals, &unless, &failed)
         }
-        Shape::Entry => entry(call, locals, "aload 1\n"),
-        Shape::Loose => entry(call, locals, ""),
+        Shape::Entry => entry(call, locals),
+        Shape::Loose => loose(call, locals),
         Shape::Locked => locked(call, locals),
         Shape::EndSeen => {
             let unless = unless_success(call, locals, "ended");
@@ -318,10 +321,23 @@ fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
     )
 }
 
-/// A call that may run code of the application. With a key it is held all the same if the key
-/// is one of the platform's.
-fn entry(call: &Call, locals: &Locals, key: &str) -> String {
-    let Locals { site, index, version, thrown, .. } = *locals;
+/// A call about an entry: it runs no code of the application but that of keys.
+fn entry(call: &Call, locals: &Locals) -> String {
+    let Locals { site, index, thrown, .. } = *locals;
+    let find = find_index(call, locals);
+    let invoke = invocation(call, locals);
+    let keep = keep_result(call, locals);
+    let give = give_result(call, locals);
+    format!(
+        "{find}aload 1\naload 0\nlload {index}\ncall beginEntry (Ljava/lang/Object;Ljava/lang/Object;J)V\n\
+         from:\n{invoke}to:\n{keep}iload {site}\nlload {index}\ncall commitEntry (IJ)V\n{give}\
+         handler:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\ncatch from to handler\n"
+    )
+}
+
+/// A call that may run code of the application.
+fn loose(call: &Call, locals: &Locals) -> String {
+    let Locals { site, index, version, .. } = *locals;
     let told = target(call);
     let find = find_index(call, locals);
     let invoke = invocation(call, locals);
@@ -333,7 +349,7 @@ fn entry(call: &Call, locals: &Locals, key: &str) -> String {
             format!("{told}lload {version}\niload {site}\ncall compare (Ljava/lang/Object;JI)V\n"),
         ),
         Kept::Reached => (
-            "aload 0\naload 1\ncall lookVariable (Ljava/lang/Object;Ljava/lang/Object;)J\n".into(),
+            format!("aload 0\naload 1\ncall lookVariable {OBJECTS}J\n"),
             format!(
                 "aload 0\naload 1\nlload {version}\niload {site}\n\
                  call compareVariable (Ljava/lang/Object;Ljava/lang/Object;JI)V\n"
@@ -347,17 +363,7 @@ fn entry(call: &Call, locals: &Locals, key: &str) -> String {
             ),
         ),
     };
-    let hold = if key.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "{key}{told}lload {index}\ncall beginFor (Ljava/lang/Object;Ljava/lang/Object;J)V\n"
-        )
-    };
-    format!(
-        "{find}{look}lstore {version}\n{hold}from:\n{invoke}to:\n{keep}{compare}{give}\
-         handler:\nastore {thrown}\ncall cancel ()V\naload {thrown}\nathrow\ncatch from to handler\n"
-    )
+    format!("{find}{look}lstore {version}\n{invoke}{keep}{compare}{give}")
 }
 
 /// The call inside of a block that is synchronized on the object.

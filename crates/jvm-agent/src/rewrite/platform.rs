@@ -90,6 +90,11 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineUsed", "J"),
     ("$pacelineUsedRoom", "I"),
     ("$pacelineMute", "I"),
+    ("$pacelineQuiet", "I"),
+    ("$pacelineTrash", "J"),
+    ("$pacelineOuterHeld", "J"),
+    ("$pacelineOuterStamp", "J"),
+    ("$pacelineOuterLock", "J"),
 ];
 
 const fn hook(

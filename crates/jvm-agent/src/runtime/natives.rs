@@ -35,6 +35,7 @@ pub struct Handles {
     pub(super) used: jfieldID,
     pub(super) used_room: jfieldID,
     mute: jfieldID,
+    trash: jfieldID,
     next_id: jfieldID,
     last_id: jfieldID,
     get_name: jmethodID,
@@ -84,6 +85,7 @@ impl Handles {
             used: long(c"$pacelineUsed")?,
             used_room: int(c"$pacelineUsedRoom")?,
             mute: int(c"$pacelineMute")?,
+            trash: long(c"$pacelineTrash")?,
             next_id: long(c"$pacelineNextId")?,
             last_id: long(c"$pacelineLastId")?,
             get_name: jni.method(thread, c"getName", c"()Ljava/lang/String;")?,
@@ -189,6 +191,15 @@ pub fn give_buffer(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) 
 fn order(agent: &Agent, buffer: &Buffer, thread: u32) {
     let key = THREAD_KEYS + u64::from(thread);
     buffer.stamped(&agent.sender, agent.stripes, agent.own.order, 0, key);
+}
+
+#[unsafe(export_name = "Java_java_lang_PacelineHook_makeTrash")]
+extern "system" fn make_trash(env: *mut JNIEnv, _class: jclass, thread: jobject) {
+    guarded(env, |agent, handles, jni| {
+        let number = jni.get_int(thread, handles.token) as u32 - 1;
+        let address = agent.threads.open_trash(number, SMALL_BUFFER);
+        jni.set_long(thread, handles.trash, address);
+    });
 }
 
 #[unsafe(export_name = "Java_java_lang_PacelineHook_drain")]
@@ -357,7 +368,9 @@ extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, addr
             // SAFETY: it came from `grow`, and the thread has forgotten it.
             unsafe { libc::free(memory) };
         }
-        agent.threads.close(number, address as u64);
+        let trash = jni.get_long(thread, handles.trash);
+        jni.set_long(thread, handles.trash, 0);
+        agent.threads.close(number, [address as u64, trash]);
     });
 }
 
@@ -408,6 +421,9 @@ extern "system" fn lock_event(
         let site = site as u32;
         let id = id as u64;
         let Some((kind, model)) = lock_site(agent, site) else { return };
+        if buffer.is_trash {
+            return;
+        }
         let event = |site: u32| buffer.stamped(&agent.sender, agent.stripes, site, id, id);
         let mut holds = lock(&buffer.holds);
         if model == Model::Awaited as u8 {

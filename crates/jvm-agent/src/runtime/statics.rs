@@ -92,6 +92,11 @@ extern "system" fn first_use(
     address: jlong,
 ) {
     guarded(env, |agent, handles, jni| {
+        // SAFETY: the hook class passes the buffer of the current thread.
+        let buffer = unsafe { buffer_at(address) };
+        if buffer.is_trash {
+            return;
+        }
         let index = initialiser as usize & INITIALISERS;
         while index >= jni.get_int(thread, handles.used_room) as usize {
             grow(jni, thread, handles.used, handles.used_room, size_of::<u32>());
@@ -99,8 +104,6 @@ extern "system" fn first_use(
         let used = jni.get_long(thread, handles.used) as *mut u32;
         // SAFETY: the table of this thread has room for the index.
         unsafe { *used.add(index) = 1 };
-        // SAFETY: the hook class passes the buffer of the current thread.
-        let buffer = unsafe { buffer_at(address) };
         let site = (initialiser as u64 >> 32) as u32;
         let read = lock(&agent.statics).reads.get(&site).copied();
         if let Some(read) = read {
