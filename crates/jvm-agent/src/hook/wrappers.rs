@@ -7,6 +7,8 @@ use crate::rewrite::names::parameters;
 /// Two objects, as parameters.
 const OBJECTS: &str = "(Ljava/lang/Object;Ljava/lang/Object;)";
 
+const OBJECTS_AND_INDEX: &str = "(Ljava/lang/Object;Ljava/lang/Object;J)";
+
 /// All of them, in the language of the assembler.
 pub fn text() -> String {
     table().calls.iter().enumerate().map(|(i, call)| wrapper(i, call)).collect()
@@ -210,8 +212,13 @@ fn body(call: &Call, locals: &Locals) -> String {
             let failed = ["failed:\n", &commit(call, locals, "iconst_1\niadd\n"), &give].concat();
             inside(call, locals, &unless, &failed)
         }
-        Shape::Entry => entry(call, locals),
+        Shape::Entry => entry(call, locals, &second_unless_success(call, locals)),
+        Shape::EntryIfNull => {
+            let jump = format!("{}ifnull first\n", load_result(call, locals));
+            entry(call, locals, &second_site(locals, &jump))
+        }
         Shape::Loose => loose(call, locals),
+        Shape::Absent => [there(call, locals), loose(call, locals)].concat(),
         Shape::Locked => locked(call, locals),
         Shape::EndSeen => {
             let unless = unless_success(call, locals, "ended");
@@ -321,16 +328,50 @@ fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
     )
 }
 
-/// A call about an entry: it runs no code of the application but that of keys.
-fn entry(call: &Call, locals: &Locals) -> String {
+/// Goes on with the second site, unless the code jumps to `first`.
+fn second_site(locals: &Locals, jump: &str) -> String {
+    let site = locals.site;
+    format!("{jump}iload {site}\niconst_1\niadd\nistore {site}\nfirst:\n")
+}
+
+/// The same if there is a second kind, for calls that return false or null.
+fn second_unless_success(call: &Call, locals: &Locals) -> String {
+    if call.kinds.len() < 2 || call.shape == Shape::Absent {
+        return String::new();
+    }
+    let failed = unless_success(call, locals, "second");
+    second_site(locals, &format!("{failed}goto first\nsecond:\n"))
+}
+
+/// Returns what is there for the key, if anything is: that is only a read. If nothing is, the look
+/// was not part of what the program does.
+fn there(call: &Call, locals: &Locals) -> String {
+    let Locals { site, result, index, thrown, .. } = *locals;
+    let find = find_index(call, locals);
+    let get = format!("{}.get (Ljava/lang/Object;)Ljava/lang/Object;", call.class);
+    format!(
+        "{find}aload 1\naload 0\nlload {index}\ncall beginEntry {OBJECTS_AND_INDEX}V\n\
+         looked:\naload 0\ncheckcast {}\naload 1\ninvokeinterface {get}\nastore {result}\nseen:\n\
+         aload {result}\nifnull absent\n\
+         iload {site}\niconst_1\niadd\nlload {index}\ncall commitEntry (IJ)V\n\
+         aload {result}\nareturn\n\
+         unseen:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\n\
+         catch looked seen unseen\nabsent:\ncall cancelEntry ()V\n",
+        call.class
+    )
+}
+
+/// A call about an entry: it runs no code of the application but that of keys. `choose` may go on
+/// with the second site.
+fn entry(call: &Call, locals: &Locals, choose: &str) -> String {
     let Locals { site, index, thrown, .. } = *locals;
     let find = find_index(call, locals);
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
     format!(
-        "{find}aload 1\naload 0\nlload {index}\ncall beginEntry (Ljava/lang/Object;Ljava/lang/Object;J)V\n\
-         from:\n{invoke}to:\n{keep}iload {site}\nlload {index}\ncall commitEntry (IJ)V\n{give}\
+        "{find}aload 1\naload 0\nlload {index}\ncall beginEntry {OBJECTS_AND_INDEX}V\n\
+         from:\n{invoke}to:\n{keep}{choose}iload {site}\nlload {index}\ncall commitEntry (IJ)V\n{give}\
          handler:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\ncatch from to handler\n"
     )
 }
@@ -363,7 +404,8 @@ fn loose(call: &Call, locals: &Locals) -> String {
             ),
         ),
     };
-    format!("{find}{look}lstore {version}\n{invoke}{keep}{compare}{give}")
+    let choose = second_unless_success(call, locals);
+    format!("{find}{look}lstore {version}\n{invoke}{keep}{choose}{compare}{give}")
 }
 
 /// The call inside of a block that is synchronized on the object.

@@ -30,11 +30,17 @@ pub enum Shape {
     /// With the call: nobody comes between. Only for calls that neither block nor run code of the
     /// application.
     Inside,
-    /// Of an entry of a map: with the call if the key is the platform's, else behind it.
+    /// Of an entry of a map, with the call, which runs no code of the application but that of keys.
+    /// With two kinds, the second is for a call that returns false or null.
     Entry,
+    /// The same, but the second is for a call that returns an object.
+    EntryIfNull,
     /// Behind a call that may run code of the application; somebody may have come between, which is
-    /// found out.
+    /// found out. Kinds as with `Entry`.
     Loose,
+    /// The same for an entry that is only computed if it is not there: the second kind, with a call
+    /// of `get`, if it is.
+    Absent,
     /// With the call: the first kind if it returns true, else the second.
     InsideEither,
     /// With the call: the first kind if it returns what it expected, which is its last parameter
@@ -71,7 +77,9 @@ impl Shape {
         Shape::InsideEither,
         Shape::Exchange,
         Shape::Entry,
+        Shape::EntryIfNull,
         Shape::Loose,
+        Shape::Absent,
         Shape::Locked,
         Shape::EndSeen,
         Shape::Belongs,
