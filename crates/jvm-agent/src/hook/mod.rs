@@ -10,6 +10,7 @@ use crate::rewrite::names::HOOK;
 use emit::Emitter;
 
 const TEXT: &str = include_str!("hook.jasm");
+const DEEP: &str = include_str!("deep.jasm");
 const KEYS: &str = include_str!("keys.jasm");
 const VARIABLES: &str = include_str!("variables.jasm");
 
@@ -118,6 +119,7 @@ fn hook_class(constants: &[(&str, u64)]) -> Outcome<Vec<u8>> {
     let mut emitter = Emitter::default();
     emitter.hide_methods();
     assembler::assemble(TEXT, constants, &mut emitter)?;
+    assembler::assemble(DEEP, constants, &mut emitter)?;
     assembler::assemble(KEYS, constants, &mut emitter)?;
     assembler::assemble(VARIABLES, constants, &mut emitter)?;
     assembler::assemble(&wrappers::text(), constants, &mut emitter)?;

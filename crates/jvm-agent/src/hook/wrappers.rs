@@ -378,7 +378,7 @@ fn entry(call: &Call, locals: &Locals, choose: &str) -> String {
 
 /// A call that may run code of the application.
 fn loose(call: &Call, locals: &Locals) -> String {
-    let Locals { site, index, version, .. } = *locals;
+    let Locals { site, index, version, thrown, .. } = *locals;
     let told = target(call);
     let find = find_index(call, locals);
     let invoke = invocation(call, locals);
@@ -386,8 +386,8 @@ fn loose(call: &Call, locals: &Locals) -> String {
     let give = give_result(call, locals);
     let (look, compare) = match call.kept {
         Kept::Receiver | Kept::CurrentThread => (
-            format!("{told}call look (Ljava/lang/Object;)J\n"),
-            format!("{told}lload {version}\niload {site}\ncall compare (Ljava/lang/Object;JI)V\n"),
+            format!("{told}call beginDeep (Ljava/lang/Object;)J\n"),
+            format!("{told}lload {version}\niload {site}\ncall endDeep (Ljava/lang/Object;JI)V\n"),
         ),
         Kept::Reached => (
             format!("aload 0\naload 1\ncall lookVariable {OBJECTS}J\n"),
@@ -397,15 +397,19 @@ fn loose(call: &Call, locals: &Locals) -> String {
             ),
         ),
         Kept::Keyed | Kept::Indexed => (
-            format!("{told}lload {index}\ncall lookAt (Ljava/lang/Object;J)J\n"),
+            format!("{told}lload {index}\ncall beginDeepAt (Ljava/lang/Object;J)J\n"),
             format!(
                 "{told}lload {index}\nlload {version}\niload {site}\n\
-                 call compareAt (Ljava/lang/Object;JJI)V\n"
+                 call endDeepAt (Ljava/lang/Object;JJI)V\n"
             ),
         ),
     };
     let choose = second_unless_success(call, locals);
-    format!("{find}{look}lstore {version}\n{invoke}{keep}{choose}{compare}{give}")
+    format!(
+        "{find}{look}lstore {version}\nfrom:\n{invoke}to:\n{keep}{choose}{compare}{give}\
+         handler:\nastore {thrown}\nlload {version}\ncall cancelDeep (J)V\naload {thrown}\nathrow\n\
+         catch from to handler\n"
+    )
 }
 
 /// The call inside of a block that is synchronized on the object.
