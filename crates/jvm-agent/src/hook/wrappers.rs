@@ -1,7 +1,9 @@
 //! The methods that take the place of modelled calls: they make the call, with events around it.
 
 use crate::rewrite::calls::table;
-use crate::rewrite::model::{Call, Kept, Shape, wrapper_descriptor, wrapper_name};
+use crate::rewrite::model::{
+    Call, Kept, Shape, chain_name, chains, wrapper_descriptor, wrapper_name,
+};
 use crate::rewrite::names::parameters;
 
 /// Two objects, as parameters.
@@ -11,7 +13,41 @@ const OBJECTS_AND_INDEX: &str = "(Ljava/lang/Object;Ljava/lang/Object;J)";
 
 /// All of them, in the language of the assembler.
 pub fn text() -> String {
-    table().calls.iter().enumerate().map(|(i, call)| wrapper(i, call)).collect()
+    let single = table().calls.iter().enumerate().map(|(i, call)| wrapper(i, call));
+    single.chain(chains().iter().map(|numbers| choice(numbers))).collect()
+}
+
+/// The method that chooses among several, by the class of the object.
+fn choice(numbers: &[usize]) -> String {
+    let Some(first) = numbers.first().map(|&n| &table().calls[n]) else { return String::new() };
+    let locals = locals(first);
+    let descriptor = wrapper_descriptor(first);
+    let parameters: String = locals
+        .load
+        .lines()
+        .filter(|it| !it.starts_with("checkcast"))
+        .fold(String::new(), |all, line| all + line + "\n");
+    let give = give_result(first, &locals);
+    let keep = keep_result(first, &locals);
+    let mut text = String::new();
+    let mut sites = 0;
+    for (place, &number) in numbers.iter().enumerate() {
+        let call = &table().calls[number];
+        for class in &call.only {
+            text += &format!("aload 0\ninstanceof {class}\nifne meant{place}\n");
+        }
+    }
+    text += &[invocation(first, &locals), keep.clone(), give.clone()].concat();
+    for (place, &number) in numbers.iter().enumerate() {
+        let site = locals.site;
+        text += &format!(
+            "meant{place}:\n{parameters}iload {site}\nbipush {sites}\niadd\n\
+             call {} {descriptor}\n{keep}{give}",
+            wrapper_name(number)
+        );
+        sites += table().calls[number].kinds.len();
+    }
+    format!("method public,static {} {descriptor}\n{text}end\n", chain_name(numbers))
 }
 
 /// Where the parameters are, and what else a wrapper keeps in local variables.
@@ -100,6 +136,9 @@ fn target(call: &Call) -> String {
         Kept::CurrentThread => {
             "invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;\n".into()
         }
+        Kept::Keyed if !call.class.ends_with("Map") => {
+            "aload 0\ncall mapBehind (Ljava/lang/Object;)Ljava/lang/Object;\n".into()
+        }
         Kept::Receiver | Kept::Keyed | Kept::Indexed | Kept::Reached => "aload 0\n".into(),
     }
 }
@@ -169,7 +208,8 @@ fn find_index(call: &Call, locals: &Locals) -> String {
     let index = locals.index;
     match call.kept {
         Kept::Keyed => {
-            format!("aload 0\naload 1\ncall keyOf {OBJECTS}J\nlstore {index}\n")
+            let map = target(call);
+            format!("{map}aload 1\ncall keyOf {OBJECTS}J\nlstore {index}\n")
         }
         Kept::Indexed => format!("iload 1\ni2l\nlstore {index}\n"),
         Kept::Receiver | Kept::CurrentThread | Kept::Reached => {
@@ -369,8 +409,17 @@ fn entry(call: &Call, locals: &Locals, choose: &str) -> String {
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
+    let told = target(call);
+    if call.kept == Kept::Receiver {
+        return format!(
+            "aload 1\n{told}call beginHushed {OBJECTS}V\n\
+             from:\n{invoke}to:\n{keep}{choose}iload {site}\ncall commitHushed (I)V\n{give}\
+             handler:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\n\
+             catch from to handler\n"
+        );
+    }
     format!(
-        "{find}aload 1\naload 0\nlload {index}\ncall beginEntry {OBJECTS_AND_INDEX}V\n\
+        "{find}aload 1\n{told}lload {index}\ncall beginEntry {OBJECTS_AND_INDEX}V\n\
          from:\n{invoke}to:\n{keep}{choose}iload {site}\nlload {index}\ncall commitEntry (IJ)V\n{give}\
          handler:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\ncatch from to handler\n"
     )

@@ -400,9 +400,11 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         context.doings.calls_block = false;
         let line = code.line(at);
         let mut first = 0;
-        for &kind in &found.call.kinds {
-            let site = self.model_site(kind, found.call, line, context)?;
-            first = if first == 0 { site } else { first };
+        for call in &found.calls {
+            for &kind in &call.kinds {
+                let site = self.model_site(kind, call, line, context)?;
+                first = if first == 0 { site } else { first };
+            }
         }
         let method = pool.add_method(super::names::HOOK, &found.wrapper, &found.descriptor)?;
         let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);

@@ -95,7 +95,7 @@ impl Shape {
 pub enum Kept {
     /// The object called, or the first parameter of a static method.
     Receiver,
-    /// The entry of a map for the first parameter.
+    /// The entry of a map for the first parameter. A view of the map's keys means the map.
     Keyed,
     /// The element at the first parameter.
     Indexed,
@@ -201,8 +201,8 @@ impl Call {
 
 /// A call that was found, with what takes its place.
 pub struct Found {
-    /// The modelled method.
-    pub call: &'static Call,
+    /// The modelled methods, by the classes of the objects that are meant.
+    pub calls: Vec<&'static Call>,
     /// The method of the hook class.
     pub wrapper: Vec<u8>,
     /// And its descriptor.
@@ -239,16 +239,45 @@ fn index() -> &'static Index {
 /// The model of a call that code makes, if it has one.
 pub fn find(called: &Reference, is_static: bool) -> Option<Found> {
     let numbers = index().get(&(called.name, called.descriptor))?;
-    let number = numbers.iter().copied().find(|&n| {
-        let call = &table().calls[n];
+    let is_meant = |n: &usize| {
+        let call = &table().calls[*n];
         call.is_static == is_static && names(call, called.owner)
-    })?;
-    let call = &table().calls[number];
+    };
+    let meant: Vec<usize> = numbers.iter().copied().filter(is_meant).collect();
+    let first = &table().calls[*meant.first()?];
+    let wrapper = match meant[..] {
+        [number] => wrapper_name(number),
+        _ => chain_name(&meant),
+    };
     Some(Found {
-        call,
-        wrapper: wrapper_name(number).into_bytes(),
-        descriptor: wrapper_descriptor(call).into_bytes(),
+        calls: meant.iter().map(|&n| &table().calls[n]).collect(),
+        wrapper: wrapper.into_bytes(),
+        descriptor: wrapper_descriptor(first).into_bytes(),
     })
+}
+
+/// The name of the wrapper that chooses among several calls, by their places in the table.
+pub fn chain_name(numbers: &[usize]) -> String {
+    numbers.iter().fold("choose".to_owned(), |name, number| format!("{name}_{number}"))
+}
+
+/// All choices that code can need: the calls that one class may mean by one name.
+pub fn chains() -> Vec<Vec<usize>> {
+    let mut found = Vec::new();
+    for numbers in index().values().filter(|numbers| numbers.len() > 1) {
+        let owners = numbers.iter().flat_map(|&n| {
+            let call = &table().calls[n];
+            call.also.iter().chain([&call.class])
+        });
+        for owner in owners {
+            let meant = |n: &usize| names(&table().calls[*n], owner.as_bytes());
+            let chain: Vec<usize> = numbers.iter().copied().filter(meant).collect();
+            if chain.len() > 1 && !found.contains(&chain) {
+                found.push(chain);
+            }
+        }
+    }
+    found
 }
 
 fn names(call: &Call, owner: &[u8]) -> bool {
@@ -318,7 +347,7 @@ mod tests {
     fn what_is_not_modelled_is_told() {
         let told = |text| unmodelled(&called(text)).is_some();
         assert!(told("java/util/concurrent/locks/StampedLock.validate(J)Z"));
-        assert!(told("java/util/concurrent/CopyOnWriteArraySet.<init>()V"));
+        assert!(told("java/util/concurrent/ConcurrentSkipListSet.first()Ljava/lang/Object;"));
         assert!(told("java/lang/invoke/VarHandle.fullFence()V"));
         assert!(told("java/util/concurrent/ConcurrentSkipListMap.<init>(Ljava/util/Comparator;)V"));
         assert!(!told("java/util/concurrent/ConcurrentSkipListMap.<init>()V"));
