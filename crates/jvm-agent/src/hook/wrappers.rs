@@ -260,6 +260,11 @@ fn body(call: &Call, locals: &Locals) -> String {
         Shape::Loose => loose(call, locals),
         Shape::Absent => [there(call, locals), loose(call, locals)].concat(),
         Shape::Locked => locked(call, locals),
+        Shape::Gets => {
+            let Locals { site, result, .. } = *locals;
+            let tell = format!("aload {result}\niload {site}\ncall tell (Ljava/lang/Object;I)V\n");
+            format!("{invoke}{keep}{tell}{give}")
+        }
         Shape::EndSeen => {
             let unless = unless_success(call, locals, "ended");
             format!(

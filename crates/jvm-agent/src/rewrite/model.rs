@@ -48,6 +48,8 @@ pub enum Shape {
     Exchange,
     /// The monitor of the object is taken around the call, which takes it anyway.
     Locked,
+    /// Behind it, about the object that it returns, if any.
+    Gets,
     /// If it returns false, the thread called has ended.
     EndSeen,
     /// No event: the result belongs to the lock.
@@ -81,6 +83,7 @@ impl Shape {
         Shape::Loose,
         Shape::Absent,
         Shape::Locked,
+        Shape::Gets,
         Shape::EndSeen,
         Shape::Belongs,
         Shape::Noted,

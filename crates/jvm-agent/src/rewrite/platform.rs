@@ -254,12 +254,19 @@ pub const CHANGES: &[Change] = &[
         &[
             post("externalSubmit", "(Ljava/util/concurrent/ForkJoinTask;)", Given::First),
             post("poolSubmit", "(ZLjava/util/concurrent/ForkJoinTask;)", Given::Second),
-            // Who waits for all tasks is not ordered behind them.
-            hook("awaitTermination", "(J", Place::Entry, Given::This, "unmodelled"),
-            hook("awaitQuiescence", "(J", Place::Entry, Given::This, "unmodelled"),
-            hook("isTerminated", "()Z", Place::Entry, Given::This, "unmodelled"),
-            hook("isQuiescent", "()Z", Place::Entry, Given::This, "unmodelled"),
-            hook("close", "()V", Place::Entry, Given::This, "unmodelled"),
+            // A worker that finds nothing to do counts itself out in these; the last one makes the
+            // pool quiescent, or ends it. Not all of them are in all versions.
+            post("awaitWork", "(", Given::This),
+            post("deactivate", "(", Given::This),
+            post("helpQuiesce", "(", Given::This),
+            post("helpQuiescePool", "(", Given::This),
+            post("deregisterWorker", "(", Given::This),
+            post("tryTerminate", "(", Given::This),
+            take("awaitTermination", "(J", Place::Return, Given::This),
+            take("awaitQuiescence", "(J", Place::Return, Given::This),
+            take("isTerminated", "()Z", Place::Return, Given::This),
+            take("isQuiescent", "()Z", Place::Return, Given::This),
+            take("close", "()V", Place::Return, Given::This),
         ],
     ),
     hooked(
@@ -361,6 +368,24 @@ pub const CHANGES: &[Change] = &[
     hooked("java/util/concurrent/CompletableFuture$OrAccept", STAGE),
     hooked("java/util/concurrent/CompletableFuture$OrRun", STAGE),
     hooked("java/util/concurrent/CompletableFuture$AnyOf", STAGE),
+    // What a publisher is given comes before the subscriber gets it, whose calls come one after
+    // another, whoever makes them.
+    hooked(
+        "java/util/concurrent/SubmissionPublisher$BufferedSubscription",
+        &[
+            post("offer", "(Ljava/lang/Object;Z)", Given::This),
+            post("startOnSignal", "(I)", Given::This),
+            take("consumeNext", "(", Place::Call("onNext"), Given::This),
+            Hook { place: Place::AfterCall("onNext"), ..post("consumeNext", "(", Given::This) },
+            take("consumeSubscribe", "(", Place::Call("onSubscribe"), Given::This),
+            Hook {
+                place: Place::AfterCall("onSubscribe"),
+                ..post("consumeSubscribe", "(", Given::This)
+            },
+            take("consumeComplete", "(", Place::Call("onComplete"), Given::This),
+            take("consumeError", "(", Place::Call("onError"), Given::This),
+        ],
+    ),
     hooked("java/util/Timer", &[post("sched", "(Ljava/util/TimerTask;JJ)V", Given::First)]),
     hooked("java/util/TimerThread", &[take("mainLoop", "()V", Place::Call("run"), Given::Top)]),
     // Collections whose locks are part of what they promise.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, jclass, jint, jlong, jobject, jthread};
 use jvmti_bindings::sys::jvmti::{
-    JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_VM_INIT,
-    JVMTI_EVENT_VM_START, JVMTI_VERSION_9, jvmtiCapabilities, jvmtiEnv, jvmtiError,
-    jvmtiEventCallbacks,
+    JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_CLASS_PREPARE,
+    JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_START, JVMTI_VERSION_9,
+    jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiEventCallbacks,
 };
 use paceline_trace::Kind;
 use paceline_trace::record::wire::{Hello, note};
@@ -373,6 +373,7 @@ fn listen(jvmti: Jvmti) -> Result<(), String> {
     callbacks.VMStart = Some(on_start);
     callbacks.VMInit = Some(on_init);
     callbacks.VMDeath = Some(on_death);
+    callbacks.ClassPrepare = Some(super::hidden::on_prepare);
     let functions = jvmti.functions();
     let set = functions.SetEventCallbacks.ok_or("JVMTI is incomplete")?;
     let enable = functions.SetEventNotificationMode.ok_or("JVMTI is incomplete")?;
@@ -381,6 +382,7 @@ fn listen(jvmti: Jvmti) -> Result<(), String> {
         set(jvmti.raw(), &callbacks, size_of::<jvmtiEventCallbacks>() as jint);
         for event in [
             JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+            JVMTI_EVENT_CLASS_PREPARE,
             JVMTI_EVENT_VM_START,
             JVMTI_EVENT_VM_INIT,
             JVMTI_EVENT_VM_DEATH,

@@ -3,6 +3,7 @@
 
 pub mod agent;
 mod buffer;
+mod hidden;
 mod jvm;
 mod keys;
 mod memory;

@@ -49,9 +49,8 @@ pub struct Handles {
     pub(super) reflected_offset: jmethodID,
     pub(super) static_offset: jmethodID,
     pub(super) ensure_initialised: jmethodID,
-    read_lock: jclass,
-    write_lock: jclass,
-    reentrant_lock: jclass,
+    read_locks: [jclass; 2],
+    write_locks: [jclass; 3],
     pub(super) keys: KeyHandles,
 }
 
@@ -107,9 +106,15 @@ impl Handles {
                 c"ensureClassInitialized",
                 c"(Ljava/lang/Class;)V",
             )?,
-            read_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock")?,
-            write_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock")?,
-            reentrant_lock: class(c"java/util/concurrent/locks/ReentrantLock")?,
+            read_locks: [
+                class(c"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock")?,
+                class(c"java/util/concurrent/locks/StampedLock$ReadLockView")?,
+            ],
+            write_locks: [
+                class(c"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock")?,
+                class(c"java/util/concurrent/locks/ReentrantLock")?,
+                class(c"java/util/concurrent/locks/StampedLock$WriteLockView")?,
+            ],
             keys: KeyHandles::find(jni)?,
         })
     }
@@ -274,6 +279,14 @@ extern "system" fn class_facts(env: *mut JNIEnv, _class: jclass, class: jclass) 
         let number = agent.sender.class(readable_class(&signature));
         let offset = word_offset(agent, handles, jni, class, &signature);
         (offset << 32 | u64::from(number)) as jlong
+    })
+}
+
+#[unsafe(export_name = "Java_java_lang_PacelineHook_classObject")]
+extern "system" fn class_object(env: *mut JNIEnv, _class: jclass, class: jclass) -> jlong {
+    guarded(env, |agent, _, _| {
+        let name = readable_class(&agent.jvmti.signature(class));
+        agent.sender.class([&name[..], b".class"].concat()).into()
     })
 }
 
@@ -446,10 +459,10 @@ extern "system" fn lock_event(
             }
             return;
         }
-        let is = |class| jni.is_instance(object, class);
+        let is = |classes: &[jclass]| classes.iter().any(|&it| jni.is_instance(object, it));
         let unstamped = model == Model::Unstamped as u8;
-        let shared = if unstamped { !holds.awaits(id) } else { is(handles.read_lock) };
-        if !unstamped && !shared && !is(handles.write_lock) && !is(handles.reentrant_lock) {
+        let shared = if unstamped { !holds.awaits(id) } else { is(&handles.read_locks) };
+        if !unstamped && !shared && !is(&handles.write_locks) {
             return;
         }
         if model == Model::Taken as u8 {
