@@ -114,7 +114,11 @@ impl Facts {
 
 /// An access of a volatile field.
 fn volatile(kind: Kind) -> Kind {
-    if kind == Kind::Write { Kind::AtomicWrite } else { Kind::AtomicRead }
+    match kind {
+        Kind::Write => Kind::AtomicWrite,
+        Kind::Read => Kind::AtomicRead,
+        atomic => atomic,
+    }
 }
 
 /// What the rewriter sees of all this.

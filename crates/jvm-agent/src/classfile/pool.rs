@@ -14,6 +14,7 @@ const METHOD: u8 = 10;
 const INTERFACE_METHOD: u8 = 11;
 const NAME_AND_TYPE: u8 = 12;
 const METHOD_HANDLE: u8 = 15;
+const METHOD_TYPE: u8 = 16;
 
 /// A field or method as code names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,6 +157,12 @@ impl<'a> Pool<'a> {
     pub fn add_string(&mut self, text: &[u8]) -> Outcome<u16> {
         let text = self.add_text(text)?;
         self.add_pair(STRING, &[text])
+    }
+
+    /// The type of a method.
+    pub fn add_method_type(&mut self, descriptor: &[u8]) -> Outcome<u16> {
+        let descriptor = self.add_text(descriptor)?;
+        self.add_pair(METHOD_TYPE, &[descriptor])
     }
 
     /// A number of 32 bits.

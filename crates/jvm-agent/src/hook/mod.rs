@@ -1,4 +1,4 @@
-//! The classes that the agent defines in `java.lang`: the one that inserted code calls, and two that
+//! The classes that the agent defines in `java.lang`: the one that inserted code calls, and three that
 //! it needs. They are assembled when the agent starts, since they hold addresses.
 
 pub mod assembler;
@@ -10,6 +10,9 @@ use crate::rewrite::names::HOOK;
 use emit::Emitter;
 
 const TEXT: &str = include_str!("hook.jasm");
+const DEEP: &str = include_str!("deep.jasm");
+const KEYS: &str = include_str!("keys.jasm");
+const VARIABLES: &str = include_str!("variables.jasm");
 
 const REFERENCE: &str = "
 field package hash I
@@ -21,6 +24,18 @@ method package <init> (Ljava/lang/Object;Ljava/lang/ref/ReferenceQueue;)V
   aload 1
   aload 2
   invokespecial java/lang/ref/WeakReference.<init> (Ljava/lang/Object;Ljava/lang/ref/ReferenceQueue;)V
+  return
+end
+";
+
+const KEY: &str = "
+field package hash I
+field package id J
+field package next Ljava/lang/PacelineKey;
+method package <init> (Ljava/lang/Object;)V
+  aload 0
+  aload 1
+  invokespecial java/lang/ref/SoftReference.<init> (Ljava/lang/Object;)V
   return
 end
 ";
@@ -66,7 +81,7 @@ pub type Defined = (&'static [u8], Vec<u8>);
 const PUBLIC_FINAL_SUPER: u16 = 0x0031;
 
 /// The classes to define, in this order.
-pub fn classes(layout: &Layout) -> Outcome<[Defined; 3]> {
+pub fn classes(layout: &Layout) -> Outcome<[Defined; 4]> {
     let constants = [
         ("STRIPES", layout.stripes),
         ("SHIFT", u64::from(64 - layout.stripe_bits)),
@@ -81,6 +96,10 @@ pub fn classes(layout: &Layout) -> Outcome<[Defined; 3]> {
         (
             b"java/lang/PacelineRef",
             class(REFERENCE, b"java/lang/PacelineRef", b"java/lang/ref/WeakReference")?,
+        ),
+        (
+            b"java/lang/PacelineKey",
+            class(KEY, b"java/lang/PacelineKey", b"java/lang/ref/SoftReference")?,
         ),
         (
             b"java/lang/PacelineClasses",
@@ -100,6 +119,9 @@ fn hook_class(constants: &[(&str, u64)]) -> Outcome<Vec<u8>> {
     let mut emitter = Emitter::default();
     emitter.hide_methods();
     assembler::assemble(TEXT, constants, &mut emitter)?;
+    assembler::assemble(DEEP, constants, &mut emitter)?;
+    assembler::assemble(KEYS, constants, &mut emitter)?;
+    assembler::assemble(VARIABLES, constants, &mut emitter)?;
     assembler::assemble(&wrappers::text(), constants, &mut emitter)?;
     emitter.finish(PUBLIC_FINAL_SUPER, HOOK, b"java/lang/Object")
 }

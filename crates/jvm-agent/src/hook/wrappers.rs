@@ -1,12 +1,53 @@
 //! The methods that take the place of modelled calls: they make the call, with events around it.
 
 use crate::rewrite::calls::table;
-use crate::rewrite::model::{Call, Kept, Shape, wrapper_descriptor, wrapper_name};
+use crate::rewrite::model::{
+    Call, Kept, Shape, chain_name, chains, wrapper_descriptor, wrapper_name,
+};
 use crate::rewrite::names::parameters;
+
+/// Two objects, as parameters.
+const OBJECTS: &str = "(Ljava/lang/Object;Ljava/lang/Object;)";
+
+const OBJECTS_AND_INDEX: &str = "(Ljava/lang/Object;Ljava/lang/Object;J)";
 
 /// All of them, in the language of the assembler.
 pub fn text() -> String {
-    table().calls.iter().enumerate().map(|(i, call)| wrapper(i, call)).collect()
+    let single = table().calls.iter().enumerate().map(|(i, call)| wrapper(i, call));
+    single.chain(chains().iter().map(|numbers| choice(numbers))).collect()
+}
+
+/// The method that chooses among several, by the class of the object.
+fn choice(numbers: &[usize]) -> String {
+    let Some(first) = numbers.first().map(|&n| &table().calls[n]) else { return String::new() };
+    let locals = locals(first);
+    let descriptor = wrapper_descriptor(first);
+    let parameters: String = locals
+        .load
+        .lines()
+        .filter(|it| !it.starts_with("checkcast"))
+        .fold(String::new(), |all, line| all + line + "\n");
+    let give = give_result(first, &locals);
+    let keep = keep_result(first, &locals);
+    let mut text = String::new();
+    let mut sites = 0;
+    for (place, &number) in numbers.iter().enumerate() {
+        let call = &table().calls[number];
+        for class in &call.only {
+            text += &format!("aload 0\ninstanceof {class}\nifne meant{place}\n");
+        }
+    }
+    text += &[invocation(first, &locals), keep.clone(), give.clone()].concat();
+    for (place, &number) in numbers.iter().enumerate() {
+        let site = locals.site;
+        text += &format!(
+            "meant{place}:\n{parameters}iload {site}\nbipush {sites}\niadd\n\
+             call {} {descriptor}\n{keep}{give}",
+            wrapper_name(number)
+        );
+        sites += table().calls[number].kinds.len();
+    }
+    format!("method public,static {} {descriptor}\n{text}end\n", chain_name(numbers))
 }
 
 /// Where the parameters are, and what else a wrapper keeps in local variables.
@@ -95,7 +136,10 @@ fn target(call: &Call) -> String {
         Kept::CurrentThread => {
             "invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;\n".into()
         }
-        Kept::Receiver | Kept::Keyed | Kept::Indexed => "aload 0\n".into(),
+        Kept::Keyed if !call.class.ends_with("Map") => {
+            "aload 0\ncall mapBehind (Ljava/lang/Object;)Ljava/lang/Object;\n".into()
+        }
+        Kept::Receiver | Kept::Keyed | Kept::Indexed | Kept::Reached => "aload 0\n".into(),
     }
 }
 
@@ -144,15 +188,33 @@ fn unless_success(call: &Call, locals: &Locals, label: &str) -> String {
     format!("{}{test} {label}\n", load_result(call, locals))
 }
 
+/// Jumps over what follows if the result is not what was expected.
+fn unless_met(call: &Call, locals: &Locals, label: &str) -> String {
+    let kind = returned(call);
+    let load = load_of(kind.as_bytes());
+    // The parameter in front of the last one, behind which is the site.
+    let expected = locals.site - 2 * slots(kind.as_bytes());
+    let compared = match load {
+        "iload" => "(II)Z",
+        "lload" => "(JJ)Z",
+        _ => "(Ljava/lang/Object;Ljava/lang/Object;)Z",
+    };
+    let result = load_result(call, locals);
+    format!("{result}{load} {expected}\ncall met {compared}\nifeq {label}\n")
+}
+
 /// Puts the index of an element or entry into its local.
 fn find_index(call: &Call, locals: &Locals) -> String {
     let index = locals.index;
     match call.kept {
         Kept::Keyed => {
-            format!("aload 1\ncall keyIndex (Ljava/lang/Object;)J\nlstore {index}\n")
+            let map = target(call);
+            format!("{map}aload 1\ncall keyOf {OBJECTS}J\nlstore {index}\n")
         }
         Kept::Indexed => format!("iload 1\ni2l\nlstore {index}\n"),
-        Kept::Receiver | Kept::CurrentThread => format!("lconst_0\nlstore {index}\n"),
+        Kept::Receiver | Kept::CurrentThread | Kept::Reached => {
+            format!("lconst_0\nlstore {index}\n")
+        }
     }
 }
 
@@ -185,9 +247,24 @@ fn body(call: &Call, locals: &Locals) -> String {
             let failed = ["failed:\n", &commit(call, locals, "iconst_1\niadd\n"), &give].concat();
             inside(call, locals, &unless, &failed)
         }
-        Shape::Entry => entry(call, locals, "aload 1\n"),
-        Shape::Loose => entry(call, locals, ""),
+        Shape::Exchange => {
+            let unless = unless_met(call, locals, "failed");
+            let failed = ["failed:\n", &commit(call, locals, "iconst_1\niadd\n"), &give].concat();
+            inside(call, locals, &unless, &failed)
+        }
+        Shape::Entry => entry(call, locals, &second_unless_success(call, locals)),
+        Shape::EntryIfNull => {
+            let jump = format!("{}ifnull first\n", load_result(call, locals));
+            entry(call, locals, &second_site(locals, &jump))
+        }
+        Shape::Loose => loose(call, locals),
+        Shape::Absent => [there(call, locals), loose(call, locals)].concat(),
         Shape::Locked => locked(call, locals),
+        Shape::Gets => {
+            let Locals { site, result, .. } = *locals;
+            let tell = format!("aload {result}\niload {site}\ncall tell (Ljava/lang/Object;I)V\n");
+            format!("{invoke}{keep}{tell}{give}")
+        }
         Shape::EndSeen => {
             let unless = unless_success(call, locals, "ended");
             format!(
@@ -265,11 +342,15 @@ fn commit(call: &Call, locals: &Locals, step: &str) -> String {
         Kept::Keyed | Kept::Indexed => {
             format!("iload {site}\n{step}lload {index}\ncall commitAt (IJ)V\n")
         }
+        Kept::Reached if step.is_empty() => {
+            format!("lload {index}\ncall commitVariable (J)V\n")
+        }
+        Kept::Reached => format!("iconst_0\nlload {index}\ncall commitEither (ZJ)V\n"),
     }
 }
 
 fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
-    let Locals { index, thrown, .. } = *locals;
+    let Locals { site, index, thrown, .. } = *locals;
     let told = target(call);
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
@@ -281,6 +362,10 @@ fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
             "{}{told}lload {index}\ncall beginAt (Ljava/lang/Object;J)V\n",
             find_index(call, locals)
         ),
+        Kept::Reached => format!(
+            "aload 0\naload 1\niload {site}\niconst_1\n\
+             call beginVariable (Ljava/lang/Object;Ljava/lang/Object;II)J\nlstore {index}\n"
+        ),
     };
     format!(
         "{begin}from:\n{invoke}to:\n{keep}{unless}{commit}{give}{failed}\
@@ -288,40 +373,96 @@ fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
     )
 }
 
-/// A call that may run code of the application. With a key it is held all the same if the key
-/// is one of the platform's.
-fn entry(call: &Call, locals: &Locals, key: &str) -> String {
+/// Goes on with the second site, unless the code jumps to `first`.
+fn second_site(locals: &Locals, jump: &str) -> String {
+    let site = locals.site;
+    format!("{jump}iload {site}\niconst_1\niadd\nistore {site}\nfirst:\n")
+}
+
+/// The same if there is a second kind, for calls that return false or null.
+fn second_unless_success(call: &Call, locals: &Locals) -> String {
+    if call.kinds.len() < 2 || call.shape == Shape::Absent {
+        return String::new();
+    }
+    let failed = unless_success(call, locals, "second");
+    second_site(locals, &format!("{failed}goto first\nsecond:\n"))
+}
+
+/// Returns what is there for the key, if anything is: that is only a read. If nothing is, the look
+/// was not part of what the program does.
+fn there(call: &Call, locals: &Locals) -> String {
+    let Locals { site, result, index, thrown, .. } = *locals;
+    let find = find_index(call, locals);
+    let get = format!("{}.get (Ljava/lang/Object;)Ljava/lang/Object;", call.class);
+    format!(
+        "{find}aload 1\naload 0\nlload {index}\ncall beginEntry {OBJECTS_AND_INDEX}V\n\
+         looked:\naload 0\ncheckcast {}\naload 1\ninvokeinterface {get}\nastore {result}\nseen:\n\
+         aload {result}\nifnull absent\n\
+         iload {site}\niconst_1\niadd\nlload {index}\ncall commitEntry (IJ)V\n\
+         aload {result}\nareturn\n\
+         unseen:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\n\
+         catch looked seen unseen\nabsent:\ncall cancelEntry ()V\n",
+        call.class
+    )
+}
+
+/// A call about an entry: it runs no code of the application but that of keys. `choose` may go on
+/// with the second site.
+fn entry(call: &Call, locals: &Locals, choose: &str) -> String {
+    let Locals { site, index, thrown, .. } = *locals;
+    let find = find_index(call, locals);
+    let invoke = invocation(call, locals);
+    let keep = keep_result(call, locals);
+    let give = give_result(call, locals);
+    let told = target(call);
+    if call.kept == Kept::Receiver {
+        return format!(
+            "aload 1\n{told}call beginHushed {OBJECTS}V\n\
+             from:\n{invoke}to:\n{keep}{choose}iload {site}\ncall commitHushed (I)V\n{give}\
+             handler:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\n\
+             catch from to handler\n"
+        );
+    }
+    format!(
+        "{find}aload 1\n{told}lload {index}\ncall beginEntry {OBJECTS_AND_INDEX}V\n\
+         from:\n{invoke}to:\n{keep}{choose}iload {site}\nlload {index}\ncall commitEntry (IJ)V\n{give}\
+         handler:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\ncatch from to handler\n"
+    )
+}
+
+/// A call that may run code of the application.
+fn loose(call: &Call, locals: &Locals) -> String {
     let Locals { site, index, version, thrown, .. } = *locals;
     let told = target(call);
     let find = find_index(call, locals);
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
-    let plain = matches!(call.kept, Kept::Receiver | Kept::CurrentThread);
-    let (look, compare) = if plain {
-        (
-            format!("{told}call look (Ljava/lang/Object;)J\n"),
-            format!("{told}lload {version}\niload {site}\ncall compare (Ljava/lang/Object;JI)V\n"),
-        )
-    } else {
-        (
-            format!("{told}lload {index}\ncall lookAt (Ljava/lang/Object;J)J\n"),
+    let (look, compare) = match call.kept {
+        Kept::Receiver | Kept::CurrentThread => (
+            format!("{told}call beginDeep (Ljava/lang/Object;)J\n"),
+            format!("{told}lload {version}\niload {site}\ncall endDeep (Ljava/lang/Object;JI)V\n"),
+        ),
+        Kept::Reached => (
+            format!("aload 0\naload 1\ncall lookVariable {OBJECTS}J\n"),
+            format!(
+                "aload 0\naload 1\nlload {version}\niload {site}\n\
+                 call compareVariable (Ljava/lang/Object;Ljava/lang/Object;JI)V\n"
+            ),
+        ),
+        Kept::Keyed | Kept::Indexed => (
+            format!("{told}lload {index}\ncall beginDeepAt (Ljava/lang/Object;J)J\n"),
             format!(
                 "{told}lload {index}\nlload {version}\niload {site}\n\
-                 call compareAt (Ljava/lang/Object;JJI)V\n"
+                 call endDeepAt (Ljava/lang/Object;JJI)V\n"
             ),
-        )
+        ),
     };
-    let hold = if key.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "{key}{told}lload {index}\ncall beginFor (Ljava/lang/Object;Ljava/lang/Object;J)V\n"
-        )
-    };
+    let choose = second_unless_success(call, locals);
     format!(
-        "{find}{look}lstore {version}\n{hold}from:\n{invoke}to:\n{keep}{compare}{give}\
-         handler:\nastore {thrown}\ncall cancel ()V\naload {thrown}\nathrow\ncatch from to handler\n"
+        "{find}{look}lstore {version}\nfrom:\n{invoke}to:\n{keep}{choose}{compare}{give}\
+         handler:\nastore {thrown}\nlload {version}\ncall cancelDeep (J)V\naload {thrown}\nathrow\n\
+         catch from to handler\n"
     )
 }
 

@@ -11,6 +11,7 @@ use super::hooks::Snippet;
 use super::model;
 use super::names::{dotted, is_platform, parameters, readable_type};
 use super::site::{MethodFacts, Name, Program, Site, Target};
+use super::variables::{self, Access, Bridges, Known};
 use super::{
     Detail, Extent, Summary, annotations, attempt, carries_word, is_about_size, overloaded,
 };
@@ -33,6 +34,7 @@ pub struct Rewriter<'r, 'a> {
     /// volatile accesses make must not get lost.
     born_shared: bool,
     summary: Summary,
+    bridges: Bridges,
 }
 
 /// What all steps of rewriting a method need.
@@ -75,12 +77,13 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             class_annotations: annotations::names(&class.attributes(pool)?, pool)?,
             born_shared,
             summary: Summary::default(),
+            bridges: Bridges::default(),
         })
     }
 
-    /// What was done.
-    pub fn finish(self) -> Summary {
-        self.summary
+    /// What was done, and the methods that the class needs.
+    pub fn finish(self) -> (Summary, Bridges) {
+        (self.summary, self.bridges)
     }
 
     /// The new body of a Code attribute, or none if it stays as it is.
@@ -381,6 +384,13 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             code.instructions[i].behind = Snippet::new(pool).call(b"cloned", descriptor)?.code;
             return Ok(());
         }
+        match variables::find(&called) {
+            Some(Known::Access(access)) if opcode == op::INVOKEVIRTUAL => {
+                return self.access(code, i, &access, context, pool);
+            }
+            Some(Known::Harmless) => return Ok(()),
+            Some(Known::Access(_) | Known::Unmodelled) | None => {}
+        }
         let found = match opcode {
             op::INVOKESPECIAL => None,
             _ => model::find(&called, opcode == op::INVOKESTATIC),
@@ -392,11 +402,43 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         context.doings.calls_block = false;
         let line = code.line(at);
         let mut first = 0;
-        for &kind in &found.call.kinds {
-            let site = self.model_site(kind, found.call, line, context)?;
-            first = if first == 0 { site } else { first };
+        for call in &found.calls {
+            for &kind in &call.kinds {
+                let site = self.model_site(kind, call, line, context)?;
+                first = if first == 0 { site } else { first };
+            }
         }
         let method = pool.add_method(super::names::HOOK, &found.wrapper, &found.descriptor)?;
+        let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
+        code.instructions[i].instead = Some(snippet.code);
+        Ok(())
+    }
+
+    /// An access through a VarHandle.
+    fn access(
+        &mut self,
+        code: &mut Code<'a>,
+        i: usize,
+        access: &Access,
+        context: &mut Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        let line = code.line(code.instructions[i].at);
+        let mut first = 0;
+        for &kind in access.kinds() {
+            let target = if access.is_indexed() { Target::Element } else { Target::Object };
+            let site = self.program.site(Site {
+                kind: Some(kind),
+                target,
+                file: self.file.clone(),
+                method: context.method.clone(),
+                line,
+                model: access.model() as u8,
+            })?;
+            first = if first == 0 { site } else { first };
+        }
+        let is_interface = self.class.access & access::INTERFACE != 0;
+        let method = self.bridges.call(access, self.class.name, is_interface, pool)?;
         let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
         code.instructions[i].instead = Some(snippet.code);
         Ok(())

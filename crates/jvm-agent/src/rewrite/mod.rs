@@ -14,6 +14,7 @@ pub mod model;
 pub mod names;
 pub mod platform;
 pub mod site;
+pub mod variables;
 
 use crate::classfile::code::Code;
 use crate::classfile::{Attribute, ClassFile, Failure, Members, Outcome, Pool, access, put2, put4};
@@ -81,7 +82,8 @@ pub fn rewrite(
             rewriter.method(member, &attributes, attribute.body, &mut pool)
         })?;
     }
-    let mut summary = rewriter.finish();
+    let (mut summary, bridges) = rewriter.finish();
+    bridges.add(&mut methods, &mut pool)?;
     summary.unmodelled.extend(model::unmodelled_base(class.super_name));
     let referred = pool.referred_methods()?;
     summary.unmodelled.extend(referred.iter().filter_map(model::unmodelled_reference));

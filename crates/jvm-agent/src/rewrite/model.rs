@@ -30,15 +30,26 @@ pub enum Shape {
     /// With the call: nobody comes between. Only for calls that neither block nor run code of the
     /// application.
     Inside,
-    /// Of an entry of a map: with the call if the key is the platform's, else behind it.
+    /// Of an entry of a map, with the call, which runs no code of the application but that of keys.
+    /// With two kinds, the second is for a call that returns false or null.
     Entry,
+    /// The same, but the second is for a call that returns an object.
+    EntryIfNull,
     /// Behind a call that may run code of the application; somebody may have come between, which is
-    /// found out.
+    /// found out. Kinds as with `Entry`.
     Loose,
+    /// The same for an entry that is only computed if it is not there: the second kind, with a call
+    /// of `get`, if it is.
+    Absent,
     /// With the call: the first kind if it returns true, else the second.
     InsideEither,
+    /// With the call: the first kind if it returns what it expected, which is its last parameter
+    /// but one; else the second.
+    Exchange,
     /// The monitor of the object is taken around the call, which takes it anyway.
     Locked,
+    /// Behind it, about the object that it returns, if any.
+    Gets,
     /// If it returns false, the thread called has ended.
     EndSeen,
     /// No event: the result belongs to the lock.
@@ -66,9 +77,13 @@ impl Shape {
         Shape::Wait,
         Shape::Inside,
         Shape::InsideEither,
+        Shape::Exchange,
         Shape::Entry,
+        Shape::EntryIfNull,
         Shape::Loose,
+        Shape::Absent,
         Shape::Locked,
+        Shape::Gets,
         Shape::EndSeen,
         Shape::Belongs,
         Shape::Noted,
@@ -83,12 +98,14 @@ impl Shape {
 pub enum Kept {
     /// The object called, or the first parameter of a static method.
     Receiver,
-    /// The entry of a map for the first parameter.
+    /// The entry of a map for the first parameter. A view of the map's keys means the map.
     Keyed,
     /// The element at the first parameter.
     Indexed,
     /// The thread that calls.
     CurrentThread,
+    /// The field that an updater reaches in the first parameter.
+    Reached,
 }
 
 /// How the agent finds out what is to be told.
@@ -113,6 +130,10 @@ pub enum Model {
     Stamped = 4,
     /// A stamped lock is given up, in whichever mode it is held.
     Unstamped = 7,
+    /// A variable that a handle reaches: the real site is made for it when it is known.
+    Reached = 32,
+    /// The same, with a second site for a call that does not succeed.
+    ReachedEither = 33,
 }
 
 impl Model {
@@ -127,12 +148,14 @@ impl Model {
         Model::Notified,
         Model::Unstamped,
         Model::Barrier,
+        Model::Reached,
+        Model::ReachedEither,
     ];
 
     /// The method of the hook class that tells the event.
     pub fn teller(self) -> &'static str {
         match self {
-            Model::Plain => "tell",
+            Model::Plain | Model::Reached | Model::ReachedEither => "tell",
             Model::Taken | Model::Given | Model::Stamped | Model::Unstamped => "tellLock",
             Model::Awaited => "tellCondition",
             Model::Waited => "waiting",
@@ -173,7 +196,7 @@ impl Call {
     /// The target of its sites.
     pub fn target(&self) -> Target {
         match self.kept {
-            Kept::Receiver | Kept::CurrentThread => Target::Object,
+            Kept::Receiver | Kept::CurrentThread | Kept::Reached => Target::Object,
             Kept::Keyed | Kept::Indexed => Target::Element,
         }
     }
@@ -181,8 +204,8 @@ impl Call {
 
 /// A call that was found, with what takes its place.
 pub struct Found {
-    /// The modelled method.
-    pub call: &'static Call,
+    /// The modelled methods, by the classes of the objects that are meant.
+    pub calls: Vec<&'static Call>,
     /// The method of the hook class.
     pub wrapper: Vec<u8>,
     /// And its descriptor.
@@ -219,16 +242,45 @@ fn index() -> &'static Index {
 /// The model of a call that code makes, if it has one.
 pub fn find(called: &Reference, is_static: bool) -> Option<Found> {
     let numbers = index().get(&(called.name, called.descriptor))?;
-    let number = numbers.iter().copied().find(|&n| {
-        let call = &table().calls[n];
+    let is_meant = |n: &usize| {
+        let call = &table().calls[*n];
         call.is_static == is_static && names(call, called.owner)
-    })?;
-    let call = &table().calls[number];
+    };
+    let meant: Vec<usize> = numbers.iter().copied().filter(is_meant).collect();
+    let first = &table().calls[*meant.first()?];
+    let wrapper = match meant[..] {
+        [number] => wrapper_name(number),
+        _ => chain_name(&meant),
+    };
     Some(Found {
-        call,
-        wrapper: wrapper_name(number).into_bytes(),
-        descriptor: wrapper_descriptor(call).into_bytes(),
+        calls: meant.iter().map(|&n| &table().calls[n]).collect(),
+        wrapper: wrapper.into_bytes(),
+        descriptor: wrapper_descriptor(first).into_bytes(),
     })
+}
+
+/// The name of the wrapper that chooses among several calls, by their places in the table.
+pub fn chain_name(numbers: &[usize]) -> String {
+    numbers.iter().fold("choose".to_owned(), |name, number| format!("{name}_{number}"))
+}
+
+/// All choices that code can need: the calls that one class may mean by one name.
+pub fn chains() -> Vec<Vec<usize>> {
+    let mut found = Vec::new();
+    for numbers in index().values().filter(|numbers| numbers.len() > 1) {
+        let owners = numbers.iter().flat_map(|&n| {
+            let call = &table().calls[n];
+            call.also.iter().chain([&call.class])
+        });
+        for owner in owners {
+            let meant = |n: &usize| names(&table().calls[*n], owner.as_bytes());
+            let chain: Vec<usize> = numbers.iter().copied().filter(meant).collect();
+            if chain.len() > 1 && !found.contains(&chain) {
+                found.push(chain);
+            }
+        }
+    }
+    found
 }
 
 fn names(call: &Call, owner: &[u8]) -> bool {
@@ -280,6 +332,7 @@ fn is_lock(class: &[u8]) -> bool {
 
 fn is_concurrent(class: &[u8]) -> bool {
     class.starts_with(b"java/util/concurrent/") && !class.ends_with(b"Exception")
+        || class == b"java/lang/invoke/VarHandle"
 }
 
 #[cfg(test)]
@@ -297,8 +350,8 @@ mod tests {
     fn what_is_not_modelled_is_told() {
         let told = |text| unmodelled(&called(text)).is_some();
         assert!(told("java/util/concurrent/locks/StampedLock.validate(J)Z"));
-        assert!(told("java/util/concurrent/CopyOnWriteArraySet.<init>()V"));
-        assert!(told("java/lang/invoke/VarHandle.getVolatile(LApp;)I"));
+        assert!(told("java/util/concurrent/ConcurrentSkipListSet.first()Ljava/lang/Object;"));
+        assert!(told("java/lang/invoke/VarHandle.fullFence()V"));
         assert!(told("java/util/concurrent/ConcurrentSkipListMap.<init>(Ljava/util/Comparator;)V"));
         assert!(!told("java/util/concurrent/ConcurrentSkipListMap.<init>()V"));
         assert!(!told("java/util/concurrent/locks/ReentrantLock.isLocked()Z"));

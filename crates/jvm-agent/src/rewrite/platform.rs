@@ -34,8 +34,10 @@ pub enum Given {
     First,
     /// The second parameter, behind one that takes one slot.
     Second,
-    /// The second parameter, which the hook's result replaces.
-    ReplaceSecond,
+    /// The second parameter, fields or methods, which the hook's result replaces.
+    ReplaceFields,
+    /// The same.
+    ReplaceMethods,
 }
 
 /// A call of the hook class to be put into a method.
@@ -88,6 +90,15 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineUsed", "J"),
     ("$pacelineUsedRoom", "I"),
     ("$pacelineMute", "I"),
+    ("$pacelineDeepOwned", "I"),
+    ("$pacelineDeepHeld", "J"),
+    ("$pacelineDeepStamp", "J"),
+    ("$pacelineDeepLock", "J"),
+    ("$pacelineQuiet", "I"),
+    ("$pacelineTrash", "J"),
+    ("$pacelineOuterHeld", "J"),
+    ("$pacelineOuterStamp", "J"),
+    ("$pacelineOuterLock", "J"),
 ];
 
 const fn hook(
@@ -156,13 +167,22 @@ pub const CHANGES: &[Change] = &[
         class: "jdk/internal/reflect/Reflection",
         fields: &[],
         monitors: false,
-        hooks: &[hook(
-            "filterFields",
-            "(Ljava/lang/Class;[Ljava/lang/reflect/Field;)",
-            Place::Entry,
-            Given::ReplaceSecond,
-            "withoutAdded",
-        )],
+        hooks: &[
+            hook(
+                "filterFields",
+                "(Ljava/lang/Class;[Ljava/lang/reflect/Field;)",
+                Place::Entry,
+                Given::ReplaceFields,
+                "withoutAdded",
+            ),
+            hook(
+                "filterMethods",
+                "(Ljava/lang/Class;[Ljava/lang/reflect/Method;)",
+                Place::Entry,
+                Given::ReplaceMethods,
+                "withoutAdded",
+            ),
+        ],
     },
     // What is given to a pool happens before it is run; what was run, before its result is got.
     hooked(
@@ -234,12 +254,19 @@ pub const CHANGES: &[Change] = &[
         &[
             post("externalSubmit", "(Ljava/util/concurrent/ForkJoinTask;)", Given::First),
             post("poolSubmit", "(ZLjava/util/concurrent/ForkJoinTask;)", Given::Second),
-            // Who waits for all tasks is not ordered behind them.
-            hook("awaitTermination", "(J", Place::Entry, Given::This, "unmodelled"),
-            hook("awaitQuiescence", "(J", Place::Entry, Given::This, "unmodelled"),
-            hook("isTerminated", "()Z", Place::Entry, Given::This, "unmodelled"),
-            hook("isQuiescent", "()Z", Place::Entry, Given::This, "unmodelled"),
-            hook("close", "()V", Place::Entry, Given::This, "unmodelled"),
+            // A worker that finds nothing to do counts itself out in these; the last one makes the
+            // pool quiescent, or ends it. Not all of them are in all versions.
+            post("awaitWork", "(", Given::This),
+            post("deactivate", "(", Given::This),
+            post("helpQuiesce", "(", Given::This),
+            post("helpQuiescePool", "(", Given::This),
+            post("deregisterWorker", "(", Given::This),
+            post("tryTerminate", "(", Given::This),
+            take("awaitTermination", "(J", Place::Return, Given::This),
+            take("awaitQuiescence", "(J", Place::Return, Given::This),
+            take("isTerminated", "()Z", Place::Return, Given::This),
+            take("isQuiescent", "()Z", Place::Return, Given::This),
+            take("close", "()V", Place::Return, Given::This),
         ],
     ),
     hooked(
@@ -341,6 +368,24 @@ pub const CHANGES: &[Change] = &[
     hooked("java/util/concurrent/CompletableFuture$OrAccept", STAGE),
     hooked("java/util/concurrent/CompletableFuture$OrRun", STAGE),
     hooked("java/util/concurrent/CompletableFuture$AnyOf", STAGE),
+    // What a publisher is given comes before the subscriber gets it, whose calls come one after
+    // another, whoever makes them.
+    hooked(
+        "java/util/concurrent/SubmissionPublisher$BufferedSubscription",
+        &[
+            post("offer", "(Ljava/lang/Object;Z)", Given::This),
+            post("startOnSignal", "(I)", Given::This),
+            take("consumeNext", "(", Place::Call("onNext"), Given::This),
+            Hook { place: Place::AfterCall("onNext"), ..post("consumeNext", "(", Given::This) },
+            take("consumeSubscribe", "(", Place::Call("onSubscribe"), Given::This),
+            Hook {
+                place: Place::AfterCall("onSubscribe"),
+                ..post("consumeSubscribe", "(", Given::This)
+            },
+            take("consumeComplete", "(", Place::Call("onComplete"), Given::This),
+            take("consumeError", "(", Place::Call("onError"), Given::This),
+        ],
+    ),
     hooked("java/util/Timer", &[post("sched", "(Ljava/util/TimerTask;JJ)V", Given::First)]),
     hooked("java/util/TimerThread", &[take("mainLoop", "()V", Place::Call("run"), Given::Top)]),
     // Collections whose locks are part of what they promise.
@@ -464,9 +509,10 @@ fn snippet(
         Given::This => (snippet.ops(&[op::ALOAD_0]), "Ljava/lang/Object;"),
         Given::First => (snippet.ops(&[op::ALOAD_0 + 1]), "Ljava/lang/Object;"),
         Given::Second => (snippet.ops(&[op::ALOAD_0 + 2]), "Ljava/lang/Object;"),
-        Given::ReplaceSecond => {
-            let fields = "[Ljava/lang/reflect/Field;";
-            let descriptor = format!("({fields}){fields}");
+        Given::ReplaceFields | Given::ReplaceMethods => {
+            let of_fields = hook.given == Given::ReplaceFields;
+            let kind = if of_fields { "Field" } else { "Method" };
+            let descriptor = format!("([Ljava/lang/reflect/{kind};)[Ljava/lang/reflect/{kind};");
             let snippet = snippet.ops(&[op::ALOAD_0 + 1]);
             let snippet = snippet.call(hook.call.as_bytes(), descriptor.as_bytes())?;
             return Ok(snippet.ops(&[op::ASTORE_0 + 1]).code);

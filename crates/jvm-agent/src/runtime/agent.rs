@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, jclass, jint, jlong, jobject, jthread};
 use jvmti_bindings::sys::jvmti::{
-    JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_VM_INIT,
-    JVMTI_EVENT_VM_START, JVMTI_VERSION_9, jvmtiCapabilities, jvmtiEnv, jvmtiError,
-    jvmtiEventCallbacks,
+    JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_CLASS_PREPARE,
+    JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_START, JVMTI_VERSION_9,
+    jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiEventCallbacks,
 };
 use paceline_trace::Kind;
 use paceline_trace::record::wire::{Hello, note};
@@ -19,6 +19,7 @@ use super::memory::{STRIPE_BITS, Stripes, Words};
 use super::natives::{self, Handles};
 use super::statics::{STATICS, Statics, WORDS};
 use super::threads::Threads;
+use super::variables::Variables;
 use crate::classfile::{ClassFile, Failure, Outcome};
 use crate::hook::{self, Layout};
 use crate::options::Options;
@@ -57,6 +58,8 @@ pub struct Agent {
     pub static_words: Words,
     /// Which static field has which.
     pub statics: Mutex<Statics>,
+    /// Variables that are reached through handles.
+    pub variables: Mutex<Variables>,
     /// All threads.
     pub threads: Threads,
     /// The environment.
@@ -89,6 +92,7 @@ impl Agent {
             owners: words(1 << OWNER_BITS)?,
             static_words: words(WORDS * STATICS)?,
             statics: Mutex::default(),
+            variables: Mutex::default(),
             threads: Threads::default(),
             jvmti,
             own,
@@ -384,6 +388,7 @@ fn listen(jvmti: Jvmti) -> Result<(), String> {
     callbacks.VMStart = Some(on_start);
     callbacks.VMInit = Some(on_init);
     callbacks.VMDeath = Some(on_death);
+    callbacks.ClassPrepare = Some(super::hidden::on_prepare);
     let functions = jvmti.functions();
     let set = functions.SetEventCallbacks.ok_or("JVMTI is incomplete")?;
     let enable = functions.SetEventNotificationMode.ok_or("JVMTI is incomplete")?;
@@ -392,6 +397,7 @@ fn listen(jvmti: Jvmti) -> Result<(), String> {
         set(jvmti.raw(), &callbacks, size_of::<jvmtiEventCallbacks>() as jint);
         for event in [
             JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+            JVMTI_EVENT_CLASS_PREPARE,
             JVMTI_EVENT_VM_START,
             JVMTI_EVENT_VM_INIT,
             JVMTI_EVENT_VM_DEATH,

@@ -23,6 +23,8 @@ pub struct Buffer {
     limit: AtomicU64,
     /// The thread.
     pub thread: u32,
+    /// Nothing of it is sent.
+    pub is_trash: bool,
     words: Box<[AtomicU64]>,
     sending: Mutex<Sending>,
     /// Locks of java.util.concurrent; only the owner uses it.
@@ -39,13 +41,14 @@ struct Sending {
 
 impl Buffer {
     /// An empty buffer of so many words.
-    pub fn new(thread: u32, len: usize) -> Box<Buffer> {
+    pub fn new(thread: u32, len: usize, is_trash: bool) -> Box<Buffer> {
         let words: Box<[AtomicU64]> = (0..len).map(|_| AtomicU64::new(0)).collect();
         let start = words.as_ptr() as u64;
         Box::new(Buffer {
             next: AtomicU64::new(start),
             limit: AtomicU64::new(start + 8 * (len - SLACK) as u64),
             thread,
+            is_trash,
             words,
             sending: Mutex::default(),
             holds: Mutex::default(),
@@ -78,10 +81,13 @@ impl Buffer {
         }
         let new = &self.words[sending.sent..written];
         let Sending { sent, copy, scratch } = sending;
+        *sent = written;
+        if self.is_trash {
+            return;
+        }
         copy.clear();
         copy.extend(new.iter().map(|w| w.load(Ordering::Relaxed)));
         sender.send(self.thread, copy, scratch);
-        *sent = written;
     }
 
     /// Sends what is there and starts at the front; for the owner only.
@@ -106,6 +112,9 @@ impl Buffer {
 
     /// Adds a record with a stamp; for the owner only.
     pub fn stamped(&self, sender: &Sender, stripes: Stripes, site: u32, object: u64, key: u64) {
+        if self.is_trash {
+            return;
+        }
         // Room first: a full buffer is not to be sent while the stripe is held.
         self.push(&[], sender);
         stripes.stamped(key, |stamp| self.push(&[wire::pack(site, object), stamp], sender));

@@ -111,6 +111,29 @@ impl Jni {
         unsafe { (self.functions().SetLongField)(self.0, object, field, value as jlong) }
     }
 
+    /// Reads a field that has an object.
+    pub fn get_object(self, object: jobject, field: jfieldID) -> Option<jobject> {
+        // SAFETY: the field is one of the object's class, and no primitive.
+        self.result(unsafe { (self.functions().GetObjectField)(self.0, object, field) })
+    }
+
+    /// A field as reflection has it.
+    pub fn reflected(self, class: jclass, field: jfieldID, is_static: bool) -> Option<jobject> {
+        // SAFETY: the field is one of the class.
+        let field = unsafe {
+            (self.functions().ToReflectedField)(self.0, class, field, jboolean::from(is_static))
+        };
+        self.result(field)
+    }
+
+    /// Calls a method that takes an object and returns nothing.
+    pub fn call_void(self, object: jobject, method: jmethodID, argument: jobject) {
+        let arguments = [jvalue { l: argument }];
+        // SAFETY: the method takes one object.
+        unsafe { (self.functions().CallVoidMethodA)(self.0, object, method, arguments.as_ptr()) };
+        self.clear();
+    }
+
     /// Calls a method that returns an object.
     pub fn call_object(self, object: jobject, method: jmethodID) -> Option<jobject> {
         // SAFETY: the method takes no arguments.
@@ -310,6 +333,37 @@ impl Jvmti {
             (error == jvmtiError::NONE && !class.is_null()).then_some(class)
         };
         frames.iter().filter_map(class_of).collect()
+    }
+
+    /// The fields that a class declares.
+    pub fn fields(self, class: jclass) -> Vec<jfieldID> {
+        let Some(get) = self.functions().GetClassFields else { return Vec::new() };
+        let (mut count, mut fields) = (0, null_mut());
+        // SAFETY: the class is valid; JVMTI gives an array of that many, to be given back.
+        unsafe {
+            if get(self.0, class, &mut count, &mut fields) != jvmtiError::NONE || fields.is_null() {
+                return Vec::new();
+            }
+            let copy = std::slice::from_raw_parts(fields, count.max(0) as usize).to_vec();
+            if let Some(deallocate) = self.functions().Deallocate {
+                deallocate(self.0, fields.cast());
+            }
+            copy
+        }
+    }
+
+    /// Name and flags of a field.
+    pub fn field(self, class: jclass, field: jfieldID) -> Option<(Vec<u8>, u16)> {
+        let name = self.functions().GetFieldName?;
+        let flags = self.functions().GetFieldModifiers?;
+        let (mut text, mut bits) = (null_mut(), 0);
+        // SAFETY: the field is one of the class; nobody asks for its type.
+        let errors = unsafe {
+            let first = name(self.0, class, field, &mut text, null_mut(), null_mut());
+            (first, flags(self.0, class, field, &mut bits))
+        };
+        let text = self.take_text(errors.0, text);
+        (!text.is_empty() && errors.1 == jvmtiError::NONE).then_some((text, bits as u16))
     }
 
     /// The loader of a class; null for the boot loader.

@@ -1,8 +1,8 @@
 //! Which entry of a concurrent map a key means: equal keys have one index, other keys another one.
 //!
-//! An index has 64 bits. Numbers, texts and objects that are equal to themselves only fit in. For all
-//! others there is only the hash code, since `equals` of the application would make events that are
-//! not the application's; that different entries may look like one is told by a note.
+//! An index has 64 bits. Numbers, texts and objects that are equal to themselves only fit in. All others
+//! are numbered by the hook class, which calls `equals` (`keys.jasm`). Where that fails there is only
+//! the hash code; that different entries may look like one is told by a note.
 
 use std::ffi::CStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -110,44 +110,57 @@ fn mix(what: impl Hash) -> u64 {
 
 #[unsafe(export_name = "Java_java_lang_PacelineHook_keyIndex")]
 extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
-    guarded(env, |agent, handles, jni| {
+    guarded(env, |_, handles, jni| {
         if key.is_null() {
             return 0;
         }
-        let (key, mixed) = look_at(handles, jni, key);
-        if matches!(key, Key::Hashed(_)) {
-            let text = b"keys of concurrent maps that are told apart by their hash codes only";
-            agent.sender.note(note::INEXACT, text, 1);
-        }
-        index(key, mixed) as jlong
+        look_at(handles, jni, key).map_or(-1, |(key, mixed)| index(key, mixed) as jlong)
     })
 }
 
-/// A key and what it is mixed to, if it has to be.
-fn look_at(handles: &Handles, jni: Jni, key: jobject) -> (Key, u64) {
+#[unsafe(export_name = "Java_java_lang_PacelineHook_hashedKey")]
+extern "system" fn hashed_key(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
+    guarded(env, |agent, handles, jni| {
+        let text = b"keys of concurrent maps that are told apart by their hash codes only";
+        agent.sender.note(note::INEXACT, text, 1);
+        let hash = jni.call_int(key, handles.keys.hash_code) as u32;
+        index(Key::Hashed(hash), 0) as jlong
+    })
+}
+
+#[unsafe(export_name = "Java_java_lang_PacelineHook_forgottenKey")]
+extern "system" fn forgotten_key(env: *mut JNIEnv, _class: jclass) {
+    guarded(env, |agent, _, _| {
+        let text = b"keys of concurrent maps that were known by their hash codes after a long time";
+        agent.sender.note(note::INEXACT, text, 1);
+    });
+}
+
+/// A key and what it is mixed to, if it has to be; none if only `equals` can tell.
+fn look_at(handles: &Handles, jni: Jni, key: jobject) -> Option<(Key, u64)> {
     let known = &handles.keys;
     if jni.is_instance(key, known.string) {
-        return (Key::Text, mix((0, jni.characters(key))));
+        return Some((Key::Text, mix((0, jni.characters(key)))));
     }
     if jni.is_instance(key, known.long) {
         let value = jni.call_long(key, known.long_value, &[]).unwrap_or(0);
-        return (Key::Long(value as i64), mix((usize::MAX, value)));
+        return Some((Key::Long(value as i64), mix((usize::MAX, value))));
     }
     let hash = || jni.call_int(key, known.hash_code) as u32;
     if let Some(class) = known.small.iter().position(|&class| jni.is_instance(key, class)) {
-        return (Key::Small(class, hash()), 0);
+        return Some((Key::Small(class, hash()), 0));
     }
     let printed = known.printed.iter().position(|&class| jni.is_instance(key, class));
     let text = printed.and_then(|_| jni.call_object(key, known.to_string));
     if let (Some(class), Some(text)) = (printed, text) {
         let mixed = mix((class + 1, jni.characters(text)));
         jni.drop_local(text);
-        return (Key::Text, mixed);
+        return Some((Key::Text, mixed));
     }
     if known.is_identity(jni, key) {
-        return (Key::Object(jni.call_static_long(handles.hook, handles.id_of, key)), 0);
+        return Some((Key::Object(jni.call_static_long(handles.hook, handles.id_of, key)), 0));
     }
-    (Key::Hashed(hash()), 0)
+    None
 }
 
 #[cfg(test)]

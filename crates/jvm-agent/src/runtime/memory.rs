@@ -67,7 +67,8 @@ impl Stripes {
         match seize(word) {
             Seized::Held(value) => {
                 let done = work(stamp(value));
-                word.store(value + 2, Ordering::Release);
+                // Not a store: guests may have come meanwhile.
+                word.fetch_add(1, Ordering::Release);
                 done
             }
             Seized::Guest(value) => work(stamp(value)),
@@ -103,7 +104,7 @@ pub fn seize(word: &AtomicU64) -> Seized {
                 return Seized::Held(value);
             }
         } else if !patient && swap(value + 2) {
-            return Seized::Guest(value - 1);
+            return Seized::Guest(value + 1);
         }
         rounds += 1;
         if rounds < 64 { std::hint::spin_loop() } else { std::thread::yield_now() }
@@ -134,8 +135,8 @@ mod tests {
     fn who_waits_for_ever_gets_a_version_as_a_guest() {
         let word = AtomicU64::new(0);
         assert_eq!(seize(&word), Seized::Held(0));
-        assert_eq!(seize(&word), Seized::Guest(0));
         assert_eq!(seize(&word), Seized::Guest(2));
+        assert_eq!(seize(&word), Seized::Guest(4));
         assert_eq!(word.load(Ordering::Relaxed), 5);
     }
 }

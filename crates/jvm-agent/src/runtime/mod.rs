@@ -3,9 +3,11 @@
 
 pub mod agent;
 mod buffer;
+mod hidden;
 mod jvm;
 mod keys;
 mod memory;
 mod natives;
 mod statics;
 mod threads;
+pub mod variables;

@@ -35,6 +35,7 @@ pub struct Handles {
     pub(super) used: jfieldID,
     pub(super) used_room: jfieldID,
     mute: jfieldID,
+    trash: jfieldID,
     next_id: jfieldID,
     last_id: jfieldID,
     get_name: jmethodID,
@@ -43,11 +44,13 @@ pub struct Handles {
     pub(super) id_of: jmethodID,
     pub(super) class: jclass,
     pub(super) for_name: jmethodID,
-    unsafe_object: jobject,
+    pub(super) unsafe_object: jobject,
     field_offset: jmethodID,
-    read_lock: jclass,
-    write_lock: jclass,
-    reentrant_lock: jclass,
+    pub(super) reflected_offset: jmethodID,
+    pub(super) static_offset: jmethodID,
+    pub(super) ensure_initialised: jmethodID,
+    read_locks: [jclass; 2],
+    write_locks: [jclass; 3],
     pub(super) keys: KeyHandles,
 }
 
@@ -69,6 +72,7 @@ impl Handles {
         let unsafe_object = jni.call_static_object(unsafe_class, get_unsafe, &[])?;
         let int = |name: &CStr| jni.field(thread, name, c"I");
         let long = |name: &CStr| jni.field(thread, name, c"J");
+        let offset_type = c"(Ljava/lang/reflect/Field;)J";
         let for_name_type = c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;";
         Some(Handles {
             token: int(c"$pacelineToken")?,
@@ -80,6 +84,7 @@ impl Handles {
             used: long(c"$pacelineUsed")?,
             used_room: int(c"$pacelineUsedRoom")?,
             mute: int(c"$pacelineMute")?,
+            trash: long(c"$pacelineTrash")?,
             next_id: long(c"$pacelineNextId")?,
             last_id: long(c"$pacelineLastId")?,
             get_name: jni.method(thread, c"getName", c"()Ljava/lang/String;")?,
@@ -94,9 +99,22 @@ impl Handles {
                 c"objectFieldOffset",
                 c"(Ljava/lang/Class;Ljava/lang/String;)J",
             )?,
-            read_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock")?,
-            write_lock: class(c"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock")?,
-            reentrant_lock: class(c"java/util/concurrent/locks/ReentrantLock")?,
+            reflected_offset: jni.method(unsafe_class, c"objectFieldOffset", offset_type)?,
+            static_offset: jni.method(unsafe_class, c"staticFieldOffset", offset_type)?,
+            ensure_initialised: jni.method(
+                unsafe_class,
+                c"ensureClassInitialized",
+                c"(Ljava/lang/Class;)V",
+            )?,
+            read_locks: [
+                class(c"java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock")?,
+                class(c"java/util/concurrent/locks/StampedLock$ReadLockView")?,
+            ],
+            write_locks: [
+                class(c"java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock")?,
+                class(c"java/util/concurrent/locks/ReentrantLock")?,
+                class(c"java/util/concurrent/locks/StampedLock$WriteLockView")?,
+            ],
             keys: KeyHandles::find(jni)?,
         })
     }
@@ -180,6 +198,15 @@ fn order(agent: &Agent, buffer: &Buffer, thread: u32) {
     buffer.stamped(&agent.sender, agent.stripes, agent.own.order, 0, key);
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_makeTrash")]
+extern "system" fn make_trash(env: *mut JNIEnv, _class: jclass, thread: jobject) {
+    guarded(env, |agent, handles, jni| {
+        let number = jni.get_int(thread, handles.token) as u32 - 1;
+        let address = agent.threads.open_trash(number, SMALL_BUFFER);
+        jni.set_long(thread, handles.trash, address);
+    });
+}
+
 #[unsafe(export_name = "Java_java_lang_PacelineHook_drain")]
 extern "system" fn drain(env: *mut JNIEnv, _class: jclass, address: jlong) {
     // SAFETY: the hook class passes the buffer of the current thread.
@@ -255,8 +282,16 @@ extern "system" fn class_facts(env: *mut JNIEnv, _class: jclass, class: jclass) 
     })
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_classObject")]
+extern "system" fn class_object(env: *mut JNIEnv, _class: jclass, class: jclass) -> jlong {
+    guarded(env, |agent, _, _| {
+        let name = readable_class(&agent.jvmti.signature(class));
+        agent.sender.class([&name[..], b".class"].concat()).into()
+    })
+}
+
 /// What people call a class. The lock behind the two halves of a ReentrantReadWriteLock is that.
-fn readable_class(signature: &[u8]) -> Vec<u8> {
+pub(super) fn readable_class(signature: &[u8]) -> Vec<u8> {
     let mut name = readable_type(signature);
     if signature.starts_with(b"Ljava/util/concurrent/") {
         for inner in [&b"$NonfairSync"[..], b"$FairSync", b"$Sync"] {
@@ -346,7 +381,9 @@ extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, addr
             // SAFETY: it came from `grow`, and the thread has forgotten it.
             unsafe { libc::free(memory) };
         }
-        agent.threads.close(number, address as u64);
+        let trash = jni.get_long(thread, handles.trash);
+        jni.set_long(thread, handles.trash, 0);
+        agent.threads.close(number, [address as u64, trash]);
     });
 }
 
@@ -397,6 +434,9 @@ extern "system" fn lock_event(
         let site = site as u32;
         let id = id as u64;
         let Some((kind, model)) = lock_site(agent, site) else { return };
+        if buffer.is_trash {
+            return;
+        }
         let event = |site: u32| buffer.stamped(&agent.sender, agent.stripes, site, id, id);
         let mut holds = lock(&buffer.holds);
         if model == Model::Awaited as u8 {
@@ -419,10 +459,10 @@ extern "system" fn lock_event(
             }
             return;
         }
-        let is = |class| jni.is_instance(object, class);
+        let is = |classes: &[jclass]| classes.iter().any(|&it| jni.is_instance(object, it));
         let unstamped = model == Model::Unstamped as u8;
-        let shared = if unstamped { !holds.awaits(id) } else { is(handles.read_lock) };
-        if !unstamped && !shared && !is(handles.write_lock) && !is(handles.reentrant_lock) {
+        let shared = if unstamped { !holds.awaits(id) } else { is(&handles.read_locks) };
+        if !unstamped && !shared && !is(&handles.write_locks) {
             return;
         }
         if model == Model::Taken as u8 {

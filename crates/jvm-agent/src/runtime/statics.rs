@@ -33,7 +33,7 @@ pub struct Statics {
 
 /// How many static fields there is room for.
 pub const STATICS: usize = 1 << 20;
-/// How many words each of them has; the last is not used.
+/// How many words each of them has.
 pub const WORDS: usize = 4;
 
 #[unsafe(export_name = "Java_java_lang_PacelineHook_resolve")]
@@ -92,6 +92,11 @@ extern "system" fn first_use(
     address: jlong,
 ) {
     guarded(env, |agent, handles, jni| {
+        // SAFETY: the hook class passes the buffer of the current thread.
+        let buffer = unsafe { buffer_at(address) };
+        if buffer.is_trash {
+            return;
+        }
         let index = initialiser as usize & INITIALISERS;
         while index >= jni.get_int(thread, handles.used_room) as usize {
             grow(jni, thread, handles.used, handles.used_room, size_of::<u32>());
@@ -99,8 +104,6 @@ extern "system" fn first_use(
         let used = jni.get_long(thread, handles.used) as *mut u32;
         // SAFETY: the table of this thread has room for the index.
         unsafe { *used.add(index) = 1 };
-        // SAFETY: the hook class passes the buffer of the current thread.
-        let buffer = unsafe { buffer_at(address) };
         let site = (initialiser as u64 >> 32) as u32;
         let read = lock(&agent.statics).reads.get(&site).copied();
         if let Some(read) = read {
@@ -113,8 +116,9 @@ extern "system" fn first_use(
 const INITIALISERS: usize = 0xffff_ffff;
 
 /// The word of a static field; behind it the object number for its records, and the initialiser of
-/// its class: its site (high half) and its number (low half), or 0.
-fn static_word(
+/// its class: its site (high half) and its number (low half), or 0. Then comes its number as a
+/// variable, if it has one.
+pub(super) fn static_word(
     agent: &Agent,
     class_id: u64,
     class: &[u8],
@@ -143,6 +147,12 @@ fn static_word(
         index
     });
     (index + WORDS <= WORDS * STATICS).then(|| agent.static_words.base() + 8 * index as u64)
+}
+
+/// Numbers a static field as a variable, by the address of its word.
+pub(super) fn set_variable(agent: &Agent, word: u64, variable: u64) {
+    let index = (word - agent.static_words.base()) as usize / size_of::<u64>();
+    agent.static_words.at(index + WORDS - 1).store(variable, Ordering::Release);
 }
 
 /// Whose a static field is at first: that of the thread that initialises its class. If there is

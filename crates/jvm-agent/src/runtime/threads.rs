@@ -62,16 +62,24 @@ impl Threads {
 
     /// Gives a thread a buffer; its address.
     pub fn open(&self, thread: u32, words: usize) -> u64 {
-        let buffer = Buffer::new(thread, words);
+        self.set(thread, Life::Recording);
+        self.keep(Buffer::new(thread, words, false))
+    }
+
+    /// Gives a thread a buffer that is never sent; its address.
+    pub fn open_trash(&self, thread: u32, words: usize) -> u64 {
+        self.keep(Buffer::new(thread, words, true))
+    }
+
+    fn keep(&self, buffer: Box<Buffer>) -> u64 {
         let address = buffer.address();
         lock(&self.buffers).push(buffer);
-        self.set(thread, Life::Recording);
         address
     }
 
-    /// Drops the buffer of a thread that has written its last record.
-    pub fn close(&self, thread: u32, address: u64) {
-        lock(&self.buffers).retain(|buffer| buffer.address() != address);
+    /// Drops the buffers of a thread that has written its last record.
+    pub fn close(&self, thread: u32, addresses: [u64; 2]) {
+        lock(&self.buffers).retain(|buffer| !addresses.contains(&buffer.address()));
         self.set(thread, Life::Ended);
     }
 

@@ -2,7 +2,6 @@
 // atomic: HandleGetSet.next
 // expect: violation HandleGetSet.next
 // on: HandleGetSet
-// gap: java.lang.invoke.VarHandle
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;

@@ -1,6 +1,5 @@
-// Keys with an `equals` of their own and one hash code for all: their entries cannot be told apart.
+// Keys with an `equals` of their own and one hash code for all: `equals` tells their entries apart.
 // atomic: HashedKeys.step
-// gap: hash codes
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

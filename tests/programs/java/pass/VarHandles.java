@@ -1,7 +1,6 @@
 // VarHandles: read-modify-write, a hand-over by release and acquire, a lock by compare-and-set, and
 // elements of an array.
 // atomic: VarHandles.add, VarHandles.step, VarHandles.critical, VarHandles.element
-// gap: java.lang.invoke.VarHandle
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
