@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use paceline_trace::EventNo;
+use paceline_trace::{EventNo, ThreadId};
 
 use super::boundary::{Transactions, Who};
 use super::{Edge, Entered, EventRef, Found, Step, Txn};
@@ -31,7 +31,6 @@ struct Link {
 /// How good a path from D is: few hops, then a late departure.
 type Rank = (u32, Reverse<EventNo>);
 
-#[derive(Clone)]
 struct Offer {
     rank: Rank,
     from: EventRef,
@@ -44,6 +43,87 @@ struct Reached {
     link: Arc<Link>,
 }
 
+/// Something for each channel. Every event sends on the channel of its thread, so those are apart
+/// from the others.
+struct Board<T> {
+    threads: Vec<Option<T>>,
+    others: HashMap<Channel, T>,
+}
+
+impl<T> Board<T> {
+    fn new() -> Board<T> {
+        Board { threads: Vec::new(), others: HashMap::new() }
+    }
+
+    fn get(&self, channel: Channel) -> Option<&T> {
+        match channel {
+            Channel::Thread(thread) => self.threads.get(thread.index())?.as_ref(),
+            Channel::Written(_)
+            | Channel::Read(_)
+            | Channel::Released(_)
+            | Channel::ReleasedShared(_)
+            | Channel::Posted(_)
+            | Channel::Arrived(_) => self.others.get(&channel),
+        }
+    }
+
+    /// What is there for a thread.
+    fn of_thread(&mut self, thread: ThreadId) -> &mut Option<T> {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, || None);
+        }
+        &mut self.threads[thread.index()]
+    }
+}
+
+impl Board<EventRef> {
+    fn put(&mut self, channel: Channel, at: EventRef) {
+        match channel {
+            Channel::Thread(thread) => *self.of_thread(thread) = Some(at),
+            Channel::Written(_)
+            | Channel::Read(_)
+            | Channel::Released(_)
+            | Channel::ReleasedShared(_)
+            | Channel::Posted(_)
+            | Channel::Arrived(_) => {
+                self.others.insert(channel, at);
+            }
+        }
+    }
+}
+
+impl Board<Offer> {
+    /// Puts an offer unless there is a better one.
+    fn improve(&mut self, channel: Channel, rank: Rank, at: EventRef, link: &Arc<Link>) {
+        let best = match channel {
+            Channel::Thread(thread) => self.of_thread(thread).as_mut(),
+            Channel::Written(_)
+            | Channel::Read(_)
+            | Channel::Released(_)
+            | Channel::ReleasedShared(_)
+            | Channel::Posted(_)
+            | Channel::Arrived(_) => self.others.get_mut(&channel),
+        };
+        match best {
+            Some(best) if rank > best.rank => {}
+            // Mostly the same transaction sends again.
+            Some(Offer { rank: old, from, before: Some(before) }) if Arc::ptr_eq(before, link) => {
+                (*old, *from) = (rank, at);
+            }
+            Some(best) => *best = Offer { rank, from: at, before: Some(link.clone()) },
+            None => self.add(channel, Offer { rank, from: at, before: Some(link.clone()) }),
+        }
+    }
+
+    fn add(&mut self, channel: Channel, offer: Offer) {
+        if let Channel::Thread(thread) = channel {
+            *self.of_thread(thread) = Some(offer);
+        } else {
+            self.others.insert(channel, offer);
+        }
+    }
+}
+
 /// The search through the window of one transaction.
 pub(super) struct Window {
     pub(super) begin: EventNo,
@@ -51,9 +131,9 @@ pub(super) struct Window {
     /// The events at which a cycle closes, and which cycle it is.
     pub(super) wanted: VecDeque<(EventNo, usize)>,
     /// What D sent last.
-    by_own: HashMap<Channel, EventRef>,
+    by_own: Board<EventRef>,
     /// The best offer of others.
-    by_others: HashMap<Channel, Offer>,
+    by_others: Board<Offer>,
     /// The running transaction of each, or its last one, if it is reached.
     reached: HashMap<Who, Reached>,
 }
@@ -64,8 +144,8 @@ impl Window {
             begin: begin.at.number,
             who: begin.place.who,
             wanted: VecDeque::from([wanted]),
-            by_own: HashMap::new(),
-            by_others: HashMap::new(),
+            by_own: Board::new(),
+            by_others: Board::new(),
             reached: HashMap::new(),
         }
     }
@@ -77,7 +157,7 @@ impl Window {
 
     /// The cycle that an event of D closes, if any.
     pub(super) fn closed_by(&self, step: Step) -> Option<Found> {
-        let offers = step.ports.receives.iter().flatten().filter_map(|c| self.by_others.get(c));
+        let offers = step.ports.receives.iter().flatten().filter_map(|&c| self.by_others.get(c));
         let best = offers.min_by_key(|o| o.rank)?;
         let closing = Edge { from: best.from, to: step.at };
         Some(Found { path: path(best.before.as_ref()), closing })
@@ -87,7 +167,7 @@ impl Window {
     pub(super) fn send_own(&mut self, step: Step) {
         let thread = Channel::Thread(step.at.event.thread);
         for channel in step.ports.sends.into_iter().chain([thread]) {
-            self.by_own.insert(channel, step.at);
+            self.by_own.put(channel, step.at);
         }
     }
 
@@ -105,11 +185,7 @@ impl Window {
         if let Some(Reached { rank, link }) = self.reached.get(&who) {
             let rank = (rank.0 + 1, rank.1);
             for channel in step.ports.sends.into_iter().chain([Channel::Thread(thread)]) {
-                let offer = || Offer { rank, from: step.at, before: Some(link.clone()) };
-                let best = self.by_others.entry(channel).or_insert_with(offer);
-                if rank <= best.rank {
-                    *best = offer();
-                }
+                self.by_others.improve(channel, rank, step.at, link);
             }
         }
     }
@@ -119,18 +195,18 @@ impl Window {
         let own = step.place.starts.then_some(Channel::Thread(step.at.event.thread));
         let channels = step.ports.receives.into_iter().chain([own]).flatten();
         let offers = channels.filter_map(|c| self.offer(c));
-        let best = offers.min_by_key(|o| o.rank)?;
+        let best = offers.min_by_key(|o| o.0)?;
         let known = self.reached.get(&step.place.who).map(|r| r.rank);
-        known.is_none_or(|k| best.rank < k).then_some(best)
+        let is_better = known.is_none_or(|known| best.0 < known);
+        is_better.then(|| Offer { rank: best.0, from: best.1, before: best.2.cloned() })
     }
 
-    /// The best offer on a channel. Nobody is closer to D than D itself.
-    fn offer(&self, channel: Channel) -> Option<Offer> {
-        let own = self.by_own.get(&channel).map(|&from| {
-            let rank = (1, Reverse(from.number));
-            Offer { rank, from, before: None }
-        });
-        own.or_else(|| self.by_others.get(&channel).cloned())
+    /// The best offer on a channel: its rank, its event, and how that was reached. Nobody is closer
+    /// to D than D itself.
+    fn offer(&self, channel: Channel) -> Option<(Rank, EventRef, Option<&Arc<Link>>)> {
+        let own = self.by_own.get(channel).map(|&from| ((1, Reverse(from.number)), from, None));
+        let others = || self.by_others.get(channel).map(|o| (o.rank, o.from, o.before.as_ref()));
+        own.or_else(others)
     }
 }
 

@@ -11,6 +11,7 @@
 //! send what they have several times a second to keep that short.
 
 use std::collections::{HashMap, VecDeque};
+use std::hint::select_unpredictable;
 
 use super::wire::{self, MAX_STRIPES, VERSION_BITS, damaged};
 use crate::error::Error;
@@ -30,14 +31,21 @@ impl<T> Stamped<T> {
     /// A record that keeps its place in its thread's order, and no other.
     #[inline(always)]
     pub fn without(record: T) -> Stamped<T> {
-        Stamped { stamp: NO_STAMP, record }
+        Stamped::maybe(false, 0, record)
+    }
+
+    /// A record with this stamp, if it has one.
+    #[inline(always)]
+    pub fn maybe(is_stamped: bool, stamp: u64, record: T) -> Stamped<T> {
+        // The last versions of the last stripe are beyond what a program can do.
+        let stamp = select_unpredictable(is_stamped, stamp.min(NO_STAMP - 1), NO_STAMP);
+        Stamped { stamp, record }
     }
 
     /// A record with this stamp.
     #[inline(always)]
     pub fn new(stamp: u64, record: T) -> Stamped<T> {
-        // The last versions of the last stripe are beyond what a program can do.
-        Stamped { stamp: stamp.min(NO_STAMP - 1), record }
+        Stamped::maybe(true, stamp, record)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A recorded stream as a source of events: from a file or, while the program runs, from a socket.
 
+use std::hint::select_unpredictable;
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use super::targets::{Target, TargetNo, Targets};
 use super::wire::{self, Frame, FrameReader, Hello, Next, NoteFrame, SiteFrame, damaged};
 use crate::error::{Error, show_name};
 use crate::event::{Event, Kind, Op};
-use crate::ids::{LabelId, Site, ThreadId};
+use crate::ids::{Site, ThreadId};
 use crate::recording::{NoteKind, Recording};
 use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 use crate::symbols::{SiteInfo, Symbols};
@@ -37,7 +38,8 @@ struct Model {
     /// By number; the first is nobody's.
     sites: Vec<Place>,
     /// Scratch.
-    lookups: Vec<Lookup>,
+    fields: Lookups,
+    elements: Lookups,
     threads: Vec<Thread>,
     targets: Targets,
     /// Shared when all has been read.
@@ -46,36 +48,48 @@ struct Model {
     recording: Recording,
 }
 
-/// What the records of a site say.
+/// What the records of a site say. It is made so that a record becomes an event without a branch
+/// on what it is: what comes next in a program cannot be guessed.
 #[derive(Clone, Copy)]
 struct Place {
     site: Site,
-    what: What,
+    /// [`NOBODY`] if the records only order.
+    actor: ThreadId,
+    kind: Kind,
+    /// What all records are about: the label of a block.
+    id: u32,
+    /// What they are about together with the object, and the index if there is one.
+    target: TargetNo,
+    /// The words of a record.
+    words: u32,
     is_stamped: bool,
-    is_indexed: bool,
+    about: About,
 }
 
-/// The site 0, which nobody has.
-const NOWHERE: Place =
-    Place { site: Site::UNKNOWN, what: What::Order, is_stamped: true, is_indexed: true };
-
-impl Place {
-    fn words(&self) -> usize {
-        1 + usize::from(self.is_stamped) + usize::from(self.is_indexed)
-    }
+/// What makes the id that the operation is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// The site.
+    Site,
+    /// The object, which is a thread.
+    Thread,
+    /// Target and object.
+    Field,
+    /// Target, object and index.
+    Element,
 }
 
-#[derive(Clone, Copy)]
-enum What {
-    /// Only an order.
-    Order,
-    /// The same for every record: a block, a yield.
-    Same(Op),
-    /// A fork or a join: the object is a thread.
-    Thread(Kind),
-    /// Something about an object, a variable or both.
-    Target(Kind, TargetNo),
-}
+/// The site 0, which nobody has: no chunk is long enough for its records.
+const NOWHERE: Place = Place {
+    site: Site::UNKNOWN,
+    actor: NOBODY,
+    kind: Kind::Yield,
+    id: 0,
+    target: TargetNo(0),
+    words: u32::MAX,
+    is_stamped: false,
+    about: About::Site,
+};
 
 /// A record whose target is to be looked up.
 #[derive(Clone, Copy)]
@@ -88,6 +102,31 @@ struct Lookup {
 
 /// So many targets are looked up at once.
 const LOOKUPS: usize = 64;
+
+/// Records whose targets are to be looked up. Each is put, and counts if it should.
+struct Lookups {
+    list: [Lookup; LOOKUPS],
+    len: usize,
+}
+
+impl Lookups {
+    fn new() -> Lookups {
+        let nothing = Lookup { at: 0, kind: Kind::Read, target: Target::new(TargetNo(0), 0, 0) };
+        Lookups { list: [nothing; LOOKUPS], len: 0 }
+    }
+
+    /// Whether it is full then.
+    #[inline(always)]
+    fn put(&mut self, lookup: Lookup, counts: bool) -> bool {
+        self.list[self.len % LOOKUPS] = lookup;
+        self.len += usize::from(counts);
+        self.len == LOOKUPS
+    }
+
+    fn take(&mut self) -> &[Lookup] {
+        &self.list[..std::mem::take(&mut self.len)]
+    }
+}
 
 /// Who does what only orders: no thread has this number.
 const NOBODY: ThreadId = ThreadId(u32::MAX);
@@ -192,7 +231,8 @@ impl Model {
         Model {
             names: vec![Box::default()],
             sites: vec![NOWHERE],
-            lookups: Vec::with_capacity(LOOKUPS),
+            fields: Lookups::new(),
+            elements: Lookups::new(),
             threads: Vec::new(),
             targets: Targets::default(),
             symbols: Arc::default(),
@@ -268,23 +308,25 @@ impl Model {
         let (file, method) = (symbols.text(&file), symbols.text(&method));
         let info = SiteInfo { file, method, line: frame.line, column: 0 };
         let site = symbols.site(info);
-        let what = self.what(frame, &target);
-        let is_stamped = frame.kind.is_none_or(wire::is_stamped);
-        self.sites.push(Place { site, what, is_stamped, is_indexed: frame.flags.is_indexed() });
+        let place = self.place(frame, site, &target);
+        self.sites.push(place);
         Ok(())
     }
 
-    fn label(&mut self, name: &[u8]) -> LabelId {
-        Arc::make_mut(&mut self.symbols).label(name)
-    }
-
-    fn what(&mut self, frame: &SiteFrame, target: &[u8]) -> What {
-        let Some(kind) = frame.kind else { return What::Order };
+    fn place(&mut self, frame: &SiteFrame, site: Site, target: &[u8]) -> Place {
+        let (is_stamped, is_indexed) =
+            (frame.kind.is_none_or(wire::is_stamped), frame.flags.is_indexed());
+        let words = 1 + u32::from(is_stamped) + u32::from(is_indexed);
+        let place = Place { site, words, is_stamped, ..NOWHERE };
+        let Some(kind) = frame.kind else { return place };
+        let place = Place { actor: ThreadId(0), kind, ..place };
         match kind {
-            Kind::Begin => What::Same(Op::Begin(self.label(target))),
-            Kind::End => What::Same(Op::End(self.label(target))),
-            Kind::Yield => What::Same(Op::Yield),
-            Kind::Fork | Kind::Join => What::Thread(kind),
+            Kind::Begin | Kind::End => {
+                let label = Arc::make_mut(&mut self.symbols).label(target);
+                Place { id: label.0, ..place }
+            }
+            Kind::Yield => place,
+            Kind::Fork | Kind::Join => Place { about: About::Thread, ..place },
             Kind::Read
             | Kind::Write
             | Kind::Acquire
@@ -300,7 +342,10 @@ impl Model {
             | Kind::Post
             | Kind::Take
             | Kind::BarrierEnter
-            | Kind::BarrierExit => What::Target(kind, self.targets.number(kind, frame.target)),
+            | Kind::BarrierExit => {
+                let about = if is_indexed { About::Element } else { About::Field };
+                Place { target: self.targets.number(kind, frame.target), about, ..place }
+            }
         }
     }
 
@@ -311,50 +356,54 @@ impl Model {
         records: &[u8],
         chunk: &mut Vec<Stamped<Event>>,
     ) -> Result<(), Error> {
-        let (mut words, _) = records.as_chunks::<8>();
-        while let Some((first, rest)) = words.split_first() {
+        let (words, _) = records.as_chunks::<8>();
+        chunk.reserve(words.len());
+        let mut at = 0;
+        while let Some(first) = words.get(at) {
             let (site, object) = wire::unpack(u64::from_le_bytes(*first));
             let place = match self.sites.get(site as usize) {
-                Some(place) if site > 0 && rest.len() + 1 >= place.words() => *place,
+                Some(place) if at + place.words as usize <= words.len() => *place,
                 _ => return Err(self.no_record(thread, site)),
             };
-            let word = |at: usize| u64::from_le_bytes(rest[at]);
-            let index = place.is_indexed.then(|| word(usize::from(place.is_stamped)));
-            let event = match place.what {
-                What::Order => Event { thread: NOBODY, op: Op::Yield, site: place.site },
-                What::Same(op) => Event { thread: ThreadId(0), op, site: place.site },
-                What::Thread(kind) => {
-                    // Higher ones are not known either.
-                    let other = u32::try_from(object).unwrap_or(u32::MAX);
-                    Event { thread: ThreadId(0), op: Op::new(kind, other), site: place.site }
-                }
-                What::Target(kind, number) => {
-                    let target = Target::new(number, object, index);
-                    self.lookups.push(Lookup { at: chunk.len(), kind, target });
-                    Event { thread: ThreadId(0), op: Op::new(kind, 0), site: place.site }
-                }
+            let word = |ahead| words.get(at + ahead).map_or(0, |word| u64::from_le_bytes(*word));
+            let (second, third) = (word(1), word(2));
+            // Higher ones are no thread either.
+            let other = u32::try_from(object).unwrap_or(u32::MAX);
+            let id = select_unpredictable(place.about == About::Thread, other, place.id);
+            let op = Op::new(place.kind, id);
+            let index = select_unpredictable(place.is_stamped, third, second);
+            let lookup = Lookup {
+                at: chunk.len(),
+                kind: place.kind,
+                target: Target::new(place.target, object, index),
             };
-            chunk.push(match place.is_stamped {
-                true => Stamped::new(word(0), event),
-                false => Stamped::without(event),
-            });
-            if self.lookups.len() == LOOKUPS {
+            let event = Event { thread: place.actor, op, site: place.site };
+            chunk.push(Stamped::maybe(place.is_stamped, second, event));
+            let is_full = self.fields.put(lookup, place.about == About::Field)
+                | self.elements.put(lookup, place.about == About::Element);
+            if is_full {
                 self.look_up(chunk);
             }
-            words = &rest[place.words() - 1..];
+            at += place.words as usize;
         }
         self.look_up(chunk);
         Ok(())
     }
 
     fn look_up(&mut self, chunk: &mut [Stamped<Event>]) {
-        let Model { lookups, targets, names, symbols, .. } = self;
-        // First a loop that only touches memory, so that the cache misses overlap.
-        let touched = lookups.iter().fold(0, |sum, lookup| sum ^ targets.warm(lookup.target));
-        std::hint::black_box(touched);
+        let Model { fields, elements, targets, names, symbols, .. } = self;
         let symbols = Arc::make_mut(symbols);
-        for Lookup { at, kind, target } in lookups.drain(..) {
+        let (fields, elements) = (fields.take(), elements.take());
+        // First loops that only touch memory, so that the cache misses overlap.
+        let touched = fields.iter().fold(0, |sum, lookup| sum ^ targets.warm(lookup.target));
+        let touched =
+            elements.iter().fold(touched, |sum, lookup| sum ^ targets.warm_element(lookup.target));
+        std::hint::black_box(touched);
+        for &Lookup { at, kind, target } in fields {
             chunk[at].record.op = Op::new(kind, targets.id(kind, target, names, symbols));
+        }
+        for &Lookup { at, kind, target } in elements {
+            chunk[at].record.op = Op::new(kind, targets.element(kind, target, names, symbols));
         }
     }
 

@@ -24,13 +24,13 @@ pub(super) struct TargetNo(pub(super) u32);
 pub(super) struct Target {
     /// What the first word of a record would be if sites were targets.
     key: u64,
-    /// If the record has one.
-    index: Option<u64>,
+    /// The index, for elements.
+    index: u64,
 }
 
 impl Target {
     #[inline(always)]
-    pub(super) fn new(number: TargetNo, object: u64, index: Option<u64>) -> Target {
+    pub(super) fn new(number: TargetNo, object: u64, index: u64) -> Target {
         Target { key: wire::pack(number.0, object), index }
     }
 }
@@ -107,10 +107,13 @@ impl Targets {
     /// Touches what looking for a target will need.
     #[inline(always)]
     pub(super) fn warm(&self, target: Target) -> u32 {
-        match target.index {
-            None => self.ids.warm(target.key),
-            Some(index) => self.elements.warm((target.key, index)),
-        }
+        self.ids.warm(target.key)
+    }
+
+    /// The same with an index.
+    #[inline(always)]
+    pub(super) fn warm_element(&self, target: Target) -> u32 {
+        self.elements.warm((target.key, target.index))
     }
 
     /// The id of a target, known or new.
@@ -122,40 +125,55 @@ impl Targets {
         names: &[Box<[u8]>],
         symbols: &mut Symbols,
     ) -> u32 {
-        let known = match target.index {
-            None => self.ids.get(target.key),
-            Some(index) => self.elements.get((target.key, index)),
-        };
-        known.unwrap_or_else(|| self.add(kind, target, names, symbols))
+        if let Some(id) = self.ids.get(target.key) {
+            return id;
+        }
+        let id = self.make(kind, target.key, None, names, symbols);
+        self.ids.insert(target.key, id);
+        id
     }
 
-    #[cold]
-    fn add(
+    /// The same with an index.
+    #[inline(always)]
+    pub(super) fn element(
         &mut self,
         kind: Kind,
         target: Target,
         names: &[Box<[u8]>],
         symbols: &mut Symbols,
     ) -> u32 {
-        let (number, object) = wire::unpack(target.key);
+        let key = (target.key, target.index);
+        if let Some(id) = self.elements.get(key) {
+            return id;
+        }
+        let id = self.make(kind, target.key, Some(target.index), names, symbols);
+        self.elements.insert(key, id);
+        id
+    }
+
+    #[cold]
+    fn make(
+        &mut self,
+        kind: Kind,
+        key: u64,
+        index: Option<u64>,
+        names: &[Box<[u8]>],
+        symbols: &mut Symbols,
+    ) -> u32 {
+        let (number, object) = wire::unpack(key);
         let text = |name: u32| names.get(name as usize).map_or(&[][..], |name| &**name);
         let name = Name {
             target: text(self.names[number as usize]),
             object,
             class: self.classes.get(object).map(text),
-            index: target.index,
+            index,
         };
-        let id = if space(kind) == 0 {
+        if space(kind) == 0 {
             let parts = self.parts(TargetNo(number), &name, &mut symbols.vars);
             symbols.vars.compose(parts)
         } else {
             symbols.name_space(kind).map_or(0, |space| name.intern(space))
-        };
-        match target.index {
-            None => self.ids.insert(target.key, id),
-            Some(index) => self.elements.insert((target.key, index), id),
         }
-        id
     }
 
     /// The parts of a variable's name, which no other variable has.
@@ -298,9 +316,11 @@ mod tests {
 
         fn id(&mut self, kind: Kind, name: u32, object: u64, index: Option<u64>) -> u32 {
             let Model { targets, symbols, names } = self;
-            let target = Target::new(targets.number(kind, name), object, index);
-            let _ = targets.warm(target);
-            targets.id(kind, target, names, symbols)
+            let target = Target::new(targets.number(kind, name), object, index.unwrap_or(0));
+            match index {
+                None => targets.id(kind, target, names, symbols),
+                Some(_) => targets.element(kind, target, names, symbols),
+            }
         }
 
         fn name(&mut self, name: u32, object: u64, index: Option<u64>) -> String {
