@@ -11,6 +11,7 @@ use super::hooks::Snippet;
 use super::model;
 use super::names::{dotted, is_platform, parameters, readable_type};
 use super::site::{MethodFacts, Name, Program, Site, Target};
+use super::synchronizers;
 use super::variables::{self, Access, Bridges, Known};
 use super::{
     Detail, Extent, Summary, annotations, attempt, carries_word, is_about_size, overloaded,
@@ -390,6 +391,20 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             }
             Some(Known::Harmless) => return Ok(()),
             Some(Known::Access(_) | Known::Unmodelled) | None => {}
+        }
+        if opcode == op::INVOKEVIRTUAL
+            && let Some(moment) = synchronizers::find(&called, context.member.name)
+        {
+            let line = code.line(at);
+            let mut first = 0;
+            for &kind in moment.kinds() {
+                let site = self.site(kind, Target::Object, line, context)?;
+                first = if first == 0 { site } else { first };
+            }
+            let (before, behind) = synchronizers::around(moment, &called, first, pool)?;
+            code.instructions[i].before = before;
+            code.instructions[i].behind = behind;
+            return Ok(());
         }
         let found = match opcode {
             op::INVOKESPECIAL => None,
