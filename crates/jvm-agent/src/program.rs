@@ -114,10 +114,12 @@ impl Facts {
 
 /// An access of a volatile field.
 fn volatile(kind: Kind) -> Kind {
-    match kind {
-        Kind::Write => Kind::AtomicWrite,
-        Kind::Read => Kind::AtomicRead,
-        atomic => atomic,
+    if kind == Kind::Write {
+        Kind::AtomicWrite
+    } else if kind == Kind::Read {
+        Kind::AtomicRead
+    } else {
+        kind
     }
 }
 

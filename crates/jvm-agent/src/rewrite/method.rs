@@ -11,7 +11,8 @@ use super::hooks::Snippet;
 use super::model;
 use super::names::{dotted, is_platform, parameters, readable_type};
 use super::site::{MethodFacts, Name, Program, Site, Target};
-use super::variables::{self, Access, Bridges, Known};
+use super::synchronizers;
+use super::variables::{self, Bridges, Known};
 use super::{
     Detail, Extent, Summary, annotations, attempt, carries_word, is_about_size, overloaded,
 };
@@ -20,6 +21,8 @@ use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Attribute, ClassFile, Member, Outcome, Pool, access};
 use paceline_trace::Kind;
+
+mod reached;
 
 /// Rewrites the methods of a class.
 pub struct Rewriter<'r, 'a> {
@@ -391,6 +394,11 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             Some(Known::Harmless) => return Ok(()),
             Some(Known::Access(_) | Known::Unmodelled) | None => {}
         }
+        if opcode == op::INVOKEVIRTUAL
+            && let Some(moment) = synchronizers::find(&called, context.member.name)
+        {
+            return self.synchronizer(code, i, moment, context, pool);
+        }
         let found = match opcode {
             op::INVOKESPECIAL => None,
             _ => model::find(&called, opcode == op::INVOKESTATIC),
@@ -409,36 +417,6 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             }
         }
         let method = pool.add_method(super::names::HOOK, &found.wrapper, &found.descriptor)?;
-        let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
-        code.instructions[i].instead = Some(snippet.code);
-        Ok(())
-    }
-
-    /// An access through a VarHandle.
-    fn access(
-        &mut self,
-        code: &mut Code<'a>,
-        i: usize,
-        access: &Access,
-        context: &mut Context,
-        pool: &mut Pool<'a>,
-    ) -> Outcome<()> {
-        let line = code.line(code.instructions[i].at);
-        let mut first = 0;
-        for &kind in access.kinds() {
-            let target = if access.is_indexed() { Target::Element } else { Target::Object };
-            let site = self.program.site(Site {
-                kind: Some(kind),
-                target,
-                file: self.file.clone(),
-                method: context.method.clone(),
-                line,
-                model: access.model() as u8,
-            })?;
-            first = if first == 0 { site } else { first };
-        }
-        let is_interface = self.class.access & access::INTERFACE != 0;
-        let method = self.bridges.call(access, self.class.name, is_interface, pool)?;
         let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
         code.instructions[i].instead = Some(snippet.code);
         Ok(())

@@ -14,6 +14,7 @@ pub mod model;
 pub mod names;
 pub mod platform;
 pub mod site;
+mod synchronizers;
 pub mod variables;
 
 use crate::classfile::code::Code;

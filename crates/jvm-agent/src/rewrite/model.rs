@@ -307,7 +307,14 @@ pub fn unmodelled(called: &Reference) -> Option<Vec<u8>> {
 /// of what it inherits are not found.
 pub fn unmodelled_base(class: &[u8]) -> Option<Vec<u8>> {
     let all = std::str::from_utf8(class).ok().and_then(|it| table().known.get(it));
-    let is_changed_inside = all.is_some_and(Vec::is_empty) && !is_lock(class);
+    // See `synchronizers` and, for locks, `platform`.
+    let modelled: &[&[u8]] = &[
+        b"java/util/concurrent/locks/AbstractQueuedSynchronizer",
+        b"java/util/concurrent/locks/ReentrantLock",
+        b"java/util/concurrent/locks/ReentrantReadWriteLock",
+    ];
+    let is_changed_inside =
+        modelled.contains(&class) || all.is_some_and(Vec::is_empty) && !is_lock(class);
     let concurrent = is_concurrent(class) && !is_changed_inside;
     (concurrent || is_unmodelled_class(class))
         .then(|| [b"a class that extends ", &dotted(class)[..]].concat())
@@ -371,8 +378,10 @@ mod tests {
     #[test]
     fn what_is_inherited_of_a_modelled_class_is_told() {
         let told = |class: &str| unmodelled_base(class.as_bytes()).is_some();
-        assert!(told("java/util/concurrent/locks/ReentrantLock"));
-        assert!(told("java/util/concurrent/locks/AbstractQueuedSynchronizer"));
+        assert!(told("java/util/concurrent/Semaphore"));
+        assert!(!told("java/util/concurrent/locks/ReentrantLock"));
+        assert!(told("java/util/concurrent/locks/AbstractQueuedLongSynchronizer"));
+        assert!(!told("java/util/concurrent/locks/AbstractQueuedSynchronizer"));
         assert!(told("java/util/concurrent/ConcurrentHashMap"));
         assert!(!told("java/util/concurrent/RecursiveTask"));
         assert!(!told("java/lang/Object"));

@@ -2,6 +2,7 @@
 //! what they were given, and what reflection shows.
 
 use super::hooks::Snippet;
+use super::model::Model;
 use super::site::{Name, Program, Site, Target};
 use crate::classfile::code::Code;
 use crate::classfile::insn::op;
@@ -34,6 +35,8 @@ pub enum Given {
     First,
     /// The second parameter, behind one that takes one slot.
     Second,
+    /// The result, as an `int` or an object, and `this`; only before a return.
+    ResultAndThis,
     /// The second parameter, fields or methods, which the hook's result replaces.
     ReplaceFields,
     /// The same.
@@ -56,6 +59,8 @@ pub struct Hook {
     pub call: &'static str,
     /// The kind of event that it makes.
     pub kind: Option<Kind>,
+    /// Who decides about it.
+    pub model: Model,
 }
 
 /// What is done to a class of the platform.
@@ -90,12 +95,14 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineUsed", "J"),
     ("$pacelineUsedRoom", "I"),
     ("$pacelineMute", "I"),
+    ("$pacelineOpen", "I"),
     ("$pacelineDeepOwned", "I"),
     ("$pacelineDeepHeld", "J"),
     ("$pacelineDeepStamp", "J"),
     ("$pacelineDeepLock", "J"),
     ("$pacelineQuiet", "I"),
     ("$pacelineTrash", "J"),
+    ("$pacelineOuterOpen", "I"),
     ("$pacelineOuterHeld", "J"),
     ("$pacelineOuterStamp", "J"),
     ("$pacelineOuterLock", "J"),
@@ -108,15 +115,36 @@ const fn hook(
     given: Given,
     call: &'static str,
 ) -> Hook {
-    Hook { method, descriptor, place, given, call, kind: None }
+    Hook { method, descriptor, place, given, call, kind: None, model: Model::Plain }
 }
 
 const fn post(method: &'static str, descriptor: &'static str, given: Given) -> Hook {
-    Hook { method, descriptor, place: Place::Entry, given, call: "tell", kind: Some(Kind::Post) }
+    Hook {
+        method,
+        descriptor,
+        place: Place::Entry,
+        given,
+        call: "tell",
+        kind: Some(Kind::Post),
+        model: Model::Plain,
+    }
 }
 
 const fn take(method: &'static str, descriptor: &'static str, place: Place, given: Given) -> Hook {
-    Hook { method, descriptor, place, given, call: "tell", kind: Some(Kind::Take) }
+    Hook {
+        method,
+        descriptor,
+        place,
+        given,
+        call: "tell",
+        kind: Some(Kind::Take),
+        model: Model::Plain,
+    }
+}
+
+const fn own_lock(method: &'static str, kind: Kind, place: Place, given: Given) -> Hook {
+    let call = "tellOwnLock";
+    Hook { method, descriptor: "(", place, given, call, kind: Some(kind), model: Model::Stamped }
 }
 
 const fn hooked(class: &'static str, hooks: &'static [Hook]) -> Change {
@@ -368,6 +396,17 @@ pub const CHANGES: &[Change] = &[
     hooked("java/util/concurrent/CompletableFuture$OrAccept", STAGE),
     hooked("java/util/concurrent/CompletableFuture$OrRun", STAGE),
     hooked("java/util/concurrent/CompletableFuture$AnyOf", STAGE),
+    // Locks of classes that the application makes from it: whoever calls them, and by which name.
+    hooked(
+        "java/util/concurrent/locks/ReentrantLock",
+        &[
+            own_lock("lock", Kind::Acquire, Place::Return, Given::This),
+            own_lock("lockInterruptibly", Kind::Acquire, Place::Return, Given::This),
+            own_lock("tryLock", Kind::Acquire, Place::Return, Given::ResultAndThis),
+            own_lock("unlock", Kind::Release, Place::Entry, Given::This),
+            hook("newCondition", "()", Place::Return, Given::ResultAndThis, "ownCondition"),
+        ],
+    ),
     // What a publisher is given comes before the subscriber gets it, whose calls come one after
     // another, whoever makes them.
     hooked(
@@ -495,6 +534,8 @@ fn without_parameters(pool: &Pool, method: u16) -> Outcome<bool> {
     Ok(pool.reference(method)?.descriptor.starts_with(b"()"))
 }
 
+const OBJECT: &str = "Ljava/lang/Object;";
+
 fn snippet(
     hook: &Hook,
     class: &ClassFile,
@@ -504,11 +545,16 @@ fn snippet(
 ) -> Outcome<Vec<u8>> {
     let snippet = Snippet::new(pool);
     let (snippet, object) = match hook.given {
-        Given::Nothing => (snippet, ""),
-        Given::Top => (snippet.ops(&[op::DUP]), "Ljava/lang/Object;"),
-        Given::This => (snippet.ops(&[op::ALOAD_0]), "Ljava/lang/Object;"),
-        Given::First => (snippet.ops(&[op::ALOAD_0 + 1]), "Ljava/lang/Object;"),
-        Given::Second => (snippet.ops(&[op::ALOAD_0 + 2]), "Ljava/lang/Object;"),
+        Given::Nothing => (snippet, String::new()),
+        Given::Top => (snippet.ops(&[op::DUP]), OBJECT.into()),
+        Given::This => (snippet.ops(&[op::ALOAD_0]), OBJECT.into()),
+        Given::ResultAndThis => {
+            let result = if member.descriptor.ends_with(b";") { "Ljava/lang/Object;" } else { "I" };
+            let given = format!("{result}Ljava/lang/Object;");
+            (snippet.ops(&[op::DUP, op::ALOAD_0]), given)
+        }
+        Given::First => (snippet.ops(&[op::ALOAD_0 + 1]), OBJECT.into()),
+        Given::Second => (snippet.ops(&[op::ALOAD_0 + 2]), OBJECT.into()),
         Given::ReplaceFields | Given::ReplaceMethods => {
             let of_fields = hook.given == Given::ReplaceFields;
             let kind = if of_fields { "Field" } else { "Method" };
@@ -522,7 +568,8 @@ fn snippet(
         let descriptor = format!("({object})V");
         return Ok(snippet.call(hook.call.as_bytes(), descriptor.as_bytes())?.code);
     };
-    let site = program.site(site_of(kind, class, member))?;
+    let site = Site { model: hook.model as u8, ..site_of(kind, class, member) };
+    let site = program.site(site)?;
     let descriptor = format!("({object}I)V");
     Ok(snippet.number(site)?.call(hook.call.as_bytes(), descriptor.as_bytes())?.code)
 }

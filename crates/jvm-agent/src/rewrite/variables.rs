@@ -96,12 +96,8 @@ fn access(called: &Reference) -> Option<Access> {
     };
     // Where the types differ, the platform converts: then it cannot be seen what was found.
     let returned = returned(called.descriptor);
-    let outcomes = match outcomes {
-        Outcomes::Exchange if returned != types[coordinates.len()] => {
-            Outcomes::One(Kind::AtomicUpdate)
-        }
-        other => other,
-    };
+    let unseen = outcomes == Outcomes::Exchange && returned != types[coordinates.len()];
+    let outcomes = if unseen { Outcomes::One(Kind::AtomicUpdate) } else { outcomes };
     let (mode, descriptor) = (called.name.to_vec(), called.descriptor.to_vec());
     Some(Access { mode, descriptor, outcomes, indexed })
 }
@@ -261,7 +257,7 @@ fn body(access: &Access, pool: &mut Pool) -> Outcome<Vec<u8>> {
     let handler = code.len() as u16;
     hook(&mut code, b"cancelVariable", b"()V", pool)?;
     code.push(op::ATHROW);
-    Ok(attribute(&code, [from, to, handler], locals.word.saturating_add(2), pool)?)
+    attribute(&code, [from, to, handler], locals.word.saturating_add(2), pool)
 }
 
 fn with(code: &mut Vec<u8>, opcode: u8, constant: u16) {

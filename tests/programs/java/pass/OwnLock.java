@@ -1,6 +1,5 @@
-// A lock of a class that extends one of the platform's: code names that class, which has no model.
+// A lock of a class that extends one of the platform's: it is a lock all the same.
 // atomic: OwnLock.step
-// gap: a class that extends java.util.concurrent.locks.ReentrantLock
 
 import java.util.concurrent.locks.ReentrantLock;
 
