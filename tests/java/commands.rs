@@ -76,7 +76,7 @@ const BOTH: [&str; 2] = ["Declared.marked", "Declared.plain"];
 #[test]
 fn methods_are_declared_atomic_by_annotation_or_pattern() {
     let Some(setup) = setup() else { return };
-    let ours = " --except Between.*";
+    let ours = " --except Between.* --except Workers.*";
     assert_eq!(setup.refuted(ours), BOTH);
     assert_eq!(setup.refuted(" --atomic-annotation Atomic"), [BOTH[0]]);
     assert_eq!(setup.refuted(" --atomic-annotation Declared$Atomic --atomic *.plain"), BOTH);
@@ -84,15 +84,15 @@ fn methods_are_declared_atomic_by_annotation_or_pattern() {
 
     setup.toml("atomic-annotation = [\"Atomic\"]\n");
     assert_eq!(setup.refuted(""), [BOTH[0]]);
-    setup.toml("atomic = [\"Declared.*\"]\nexcept = [\"*.marked\"]\n");
+    setup.toml("atomic = [\"Declared.*\"]\nexcept = [\"*.marked\", \"*.main\"]\n");
     assert_eq!(setup.refuted(""), [BOTH[1]]);
-    assert_eq!(setup.refuted(" --except none"), BOTH);
+    assert_eq!(setup.refuted(" --except *.main"), BOTH);
 }
 
 #[test]
 fn the_set_of_atomic_methods_shrinks_until_none_is_refuted() {
     let Some(setup) = setup() else { return };
-    let (status, reports) = setup.reports(" --shrink --except Between.*", "");
+    let (status, reports) = setup.reports(" --shrink --except Between.* --except Workers.*", "");
     assert_eq!(status, Some(1));
     // The findings are those of the runs that made them.
     assert_eq!(refuted(&reports), BOTH);
@@ -104,7 +104,7 @@ fn the_set_of_atomic_methods_shrinks_until_none_is_refuted() {
     assert_eq!(shrunk.not_atomic, BOTH);
     assert!(shrunk.suspects.is_empty());
 
-    let text = setup.run("run --shrink --except Between.*", "").err;
+    let text = setup.run("run --shrink --except Between.* --except Workers.*", "").err;
     assert!(
         text.contains("\n2 methods are not atomic:\n  Declared.marked\n  Declared.plain\n"),
         "{text}"
@@ -114,7 +114,9 @@ fn the_set_of_atomic_methods_shrinks_until_none_is_refuted() {
 #[test]
 fn a_recording_has_the_verdict_of_the_run() {
     let Some(setup) = setup() else { return };
-    for options in ["", " --except Between.*", " --atomic Declared.plain", " --atomic none"] {
+    for options in
+        [" --except Between.* --except Workers.*", " --atomic Declared.plain", " --atomic none"]
+    {
         let live = setup.reports(options, "");
         let record = setup.run("--quiet record --output t.pace", "");
         assert_eq!((record.status.code(), record.err.as_str()), (Some(0), ""));
@@ -229,7 +231,8 @@ fn another_agent_may_be_beside_ours() {
         plain.args(["-javaagent:beside.jar", "-Xverify:all", "-cp", ".", "Declared"]);
         let plain = finish(&mut plain);
         assert!(plain.out.starts_with("Declared was seen 4 times\n"), "{}", plain.out);
-        let words = "run --quiet --format json --output r.json --except Between.*";
+        let words =
+            "run --quiet --format json --output r.json --except Between.* --except Workers.*";
         let observed = finish(&mut setup.command(words, "-javaagent:beside.jar", ""));
         assert_eq!(observed.out, plain.out, "{}", observed.err);
         assert_eq!(observed.status.code(), Some(1));

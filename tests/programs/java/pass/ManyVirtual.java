@@ -1,5 +1,6 @@
 // Tens of thousands of virtual threads at once: each of them has started before the first may end.
 // needs: 21
+// property: atomicity
 // atomic: ManyVirtual.add
 
 import java.util.ArrayList;
