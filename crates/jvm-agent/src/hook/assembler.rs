@@ -218,6 +218,8 @@ fn simple(word: &str) -> Option<u8> {
         "iconst_1" => 0x04,
         "iconst_2" => 0x05,
         "iconst_3" => 0x06,
+        "iconst_4" => 0x07,
+        "iconst_5" => 0x08,
         "lconst_0" => 0x09,
         "lconst_1" => 0x0a,
         "aaload" => 0x32,

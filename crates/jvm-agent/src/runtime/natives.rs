@@ -14,6 +14,7 @@ use super::keys::KeyHandles;
 use super::memory::{Seized, seize, word_at};
 use super::threads::Threads;
 use crate::holds::Given;
+use crate::hook::TOLD_BYTES;
 use crate::rewrite::model::Model;
 use crate::rewrite::names::{is_platform, readable_type};
 use crate::sender::lock;
@@ -21,6 +22,8 @@ use crate::sender::lock;
 /// Words in the buffer of a platform thread, and of a virtual one, of which there may be many.
 const BUFFER: usize = 1 << 14;
 const SMALL_BUFFER: usize = 1 << 8;
+/// The bytes of an entry in the table of open blocks.
+const BLOCK: usize = 16;
 /// Keys for the stripes of threads: far from those of objects.
 const THREAD_KEYS: u64 = 1 << 50;
 
@@ -38,6 +41,11 @@ pub struct Handles {
     trash: jfieldID,
     next_id: jfieldID,
     last_id: jfieldID,
+    tx: jfieldID,
+    next_tx: jfieldID,
+    last_tx: jfieldID,
+    told: jfieldID,
+    chance: jfieldID,
     get_name: jmethodID,
     is_virtual: Option<jmethodID>,
     pub(super) hook: jclass,
@@ -87,6 +95,11 @@ impl Handles {
             trash: long(c"$pacelineTrash")?,
             next_id: long(c"$pacelineNextId")?,
             last_id: long(c"$pacelineLastId")?,
+            tx: long(c"$pacelineTx")?,
+            next_tx: long(c"$pacelineNextTx")?,
+            last_tx: long(c"$pacelineLastTx")?,
+            told: long(c"$pacelineTold")?,
+            chance: long(c"$pacelineChance")?,
             get_name: jni.method(thread, c"getName", c"()Ljava/lang/String;")?,
             is_virtual: jni.method(thread, c"isVirtual", c"()Z"),
             hook,
@@ -239,7 +252,7 @@ pub(super) fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, e
 #[unsafe(export_name = "Java_java_lang_PacelineHook_growBlocks")]
 extern "system" fn grow_blocks(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |_, handles, jni| {
-        grow(jni, thread, handles.blocks, handles.block_room, size_of::<u32>());
+        grow(jni, thread, handles.blocks, handles.block_room, BLOCK);
     });
 }
 
@@ -257,6 +270,35 @@ extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -
         jni.set_long(thread, handles.next_id, first);
         jni.set_long(thread, handles.last_id, first + Threads::ids_at_a_time());
         first as jlong
+    })
+}
+
+/// A thread that numbers its transactions needs the table of what it has told, too.
+#[unsafe(export_name = "Java_java_lang_PacelineHook_moreNumbers")]
+extern "system" fn more_numbers(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
+    guarded(env, |agent, handles, jni| {
+        if jni.get_long(thread, handles.told) == 0 {
+            // SAFETY: the size is not 0.
+            let table = unsafe { libc::calloc(1, TOLD_BYTES) };
+            if table.is_null() {
+                std::process::abort();
+            }
+            jni.set_long(thread, handles.told, table as u64);
+        }
+        let first = agent.threads.more_numbers();
+        jni.set_long(thread, handles.next_tx, first);
+        jni.set_long(thread, handles.last_tx, first + Threads::ids_at_a_time());
+        jni.set_long(thread, handles.chance, first);
+        first as jlong
+    })
+}
+
+#[unsafe(export_name = "Java_java_lang_PacelineHook_siteFacts")]
+extern "system" fn site_facts(env: *mut JNIEnv, _class: jclass, site: jint) -> jlong {
+    guarded(env, |agent, _, _| {
+        let facts = lock(&agent.sender.facts).access(site as u32);
+        agent.sites.at(site as usize).store(facts, Ordering::Release);
+        facts as jlong
     })
 }
 
@@ -381,6 +423,14 @@ extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, addr
             // SAFETY: it came from `grow`, and the thread has forgotten it.
             unsafe { libc::free(memory) };
         }
+        // Should it go on, it begins anew.
+        for field in [handles.tx, handles.next_tx, handles.last_tx] {
+            jni.set_long(thread, field, 0);
+        }
+        let told = jni.get_long(thread, handles.told) as *mut c_void;
+        jni.set_long(thread, handles.told, 0);
+        // SAFETY: it is null or came from `more_numbers`, and the thread has forgotten it.
+        unsafe { libc::free(told) };
         let trash = jni.get_long(thread, handles.trash);
         jni.set_long(thread, handles.trash, 0);
         agent.threads.close(number, [address as u64, trash]);
