@@ -26,8 +26,16 @@ pub mod access_facts {
     pub const WRITE: u64 = 2;
     /// The field is volatile.
     pub const VOLATILE: u64 = 4;
+    /// Where the offset of the word of objects is.
+    pub const WORD_OFFSET: u32 = 3;
+    /// Where the offset of the field is.
+    pub const FIELD_OFFSET: u32 = 21;
+    /// The largest offset.
+    pub const MOST: u64 = (1 << 18) - 1;
     /// Where the number of the field is.
-    pub const FIELD: u32 = 3;
+    pub const FIELD: u32 = 40;
+    /// Nothing is observed.
+    pub const NOTHING: u64 = 1 << 63;
 }
 
 /// Sites and classes.

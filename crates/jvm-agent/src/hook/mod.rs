@@ -3,6 +3,7 @@
 
 pub mod assembler;
 pub mod emit;
+pub mod reads;
 mod wrappers;
 
 use crate::classfile::Outcome;
@@ -153,6 +154,7 @@ fn hook_class(constants: &[(&str, u64)]) -> Outcome<Vec<u8>> {
     assembler::assemble(KEYS, constants, &mut emitter)?;
     assembler::assemble(VARIABLES, constants, &mut emitter)?;
     assembler::assemble(REPEATS, constants, &mut emitter)?;
+    assembler::assemble(&reads::text(), constants, &mut emitter)?;
     assembler::assemble(&wrappers::text(), constants, &mut emitter)?;
     emitter.finish(PUBLIC_FINAL_SUPER, HOOK, b"java/lang/Object")
 }

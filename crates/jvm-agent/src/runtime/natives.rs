@@ -15,8 +15,10 @@ use super::memory::{Seized, seize, word_at};
 use super::threads::Threads;
 use crate::holds::Given;
 use crate::hook::TOLD_BYTES;
+use crate::program::access_facts;
 use crate::rewrite::model::Model;
 use crate::rewrite::names::{is_platform, readable_type};
+use crate::rewrite::site::Target;
 use crate::sender::lock;
 
 /// Words in the buffer of a platform thread, and of a virtual one, of which there may be many.
@@ -300,6 +302,51 @@ extern "system" fn site_facts(env: *mut JNIEnv, _class: jclass, site: jint) -> j
         agent.sites.at(site as usize).store(facts, Ordering::Release);
         facts as jlong
     })
+}
+
+#[unsafe(export_name = "Java_java_lang_PacelineHook_readFacts")]
+extern "system" fn read_facts(
+    env: *mut JNIEnv,
+    _class: jclass,
+    object: jobject,
+    site: jint,
+    class_facts: jlong,
+) -> jlong {
+    guarded(env, |agent, handles, jni| {
+        let word = class_facts as u64 >> 32;
+        let facts = resolve_field(agent, handles, jni, object, site as u32, word)
+            .unwrap_or(access_facts::NOTHING);
+        agent.sites.at(site as usize).store(facts, Ordering::Release);
+        facts as jlong
+    })
+}
+
+/// The facts of a site that reads a field of an object, whose word is at an offset.
+fn resolve_field(
+    agent: &Agent,
+    handles: &Handles,
+    jni: Jni,
+    object: jobject,
+    site: u32,
+    word: u64,
+) -> Option<u64> {
+    let (facts, declaring, name) = {
+        let mut known = lock(&agent.sender.facts);
+        let facts = known.access(site);
+        let Target::Field { owner, name } = known.site(site)?.target.clone() else { return None };
+        let declaring = known.declaring(&owner, &name).map_or(&owner[..], |it| it.0).to_vec();
+        (facts, declaring, name)
+    };
+    let mut class = jni.class_of(object);
+    while class_name(&agent.jvmti.signature(class)) != declaring {
+        class = jni.super_class(class)?;
+    }
+    let name = jni.string(&name)?;
+    let field = jni.call_long(handles.unsafe_object, handles.field_offset, &[class, name])?;
+    if word == 0 || word.max(field) > access_facts::MOST {
+        return None;
+    }
+    Some(facts | word << access_facts::WORD_OFFSET | field << access_facts::FIELD_OFFSET)
 }
 
 #[unsafe(export_name = "Java_java_lang_PacelineHook_seize")]
