@@ -36,7 +36,7 @@ impl Words {
 }
 
 /// How many bits number a stripe.
-pub const STRIPE_BITS: u32 = 16;
+pub const STRIPE_BITS: u32 = 14;
 const GOLD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Words of a stripe. Behind the first are two that tell who had it last, for the hook class.
