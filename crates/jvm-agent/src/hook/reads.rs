@@ -153,7 +153,7 @@ aload 0
 lload {word}
 lload {facts}
 aload {thread}
-call beginRead (Ljava/lang/Object;JJLjava/lang/Thread;)J
+call holdRead (Ljava/lang/Object;JJLjava/lang/Thread;)J
 lstore {id}
 lload {id}
 lconst_0
@@ -211,7 +211,7 @@ iload {site}
 aload {thread}
 iload {hash}
 lload {entry}
-call beginElement (Ljava/lang/Object;IILjava/lang/Thread;IJ)J
+call holdElement (Ljava/lang/Object;IILjava/lang/Thread;IJ)J
 lstore {id}
 lload {id}
 lconst_0
