@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use paceline_trace::Blocks;
 use paceline_trace::select::{Selection, glob};
 
+use crate::hook::Repeats;
 use crate::rewrite::Detail;
 use crate::rewrite::names::simple;
 use crate::rewrite::site::MethodFacts;
@@ -37,6 +38,8 @@ pub struct Options {
     ignore: Vec<Vec<u8>>,
     /// How much of each method is observed, at most.
     pub detail: Detail,
+    /// Which accesses that a transaction repeats are left out.
+    pub repeats: Repeats,
     /// A folder for the classes as they were rewritten, to look into.
     pub dump: Option<PathBuf>,
     selection: Selection,
@@ -108,6 +111,18 @@ impl Options {
                     _ => {
                         return Err(format!(
                             "`detail` is `all`, `fields` or `locks`, not `{value}`"
+                        ));
+                    }
+                };
+            }
+            "repeats" => {
+                self.repeats = match value {
+                    "keep" => Repeats::Keep,
+                    "block" => Repeats::Block,
+                    "epoch" => Repeats::Epoch,
+                    _ => {
+                        return Err(format!(
+                            "`repeats` is `keep`, `block` or `epoch`, not `{value}`"
                         ));
                     }
                 };

@@ -18,6 +18,26 @@ struct Known {
     fields: HashMap<Vec<u8>, u16>,
 }
 
+/// What the hook class knows about a site: these bits, and above them the number of the field.
+pub mod access_facts {
+    /// The rest is known.
+    pub const KNOWN: u64 = 1;
+    /// It writes.
+    pub const WRITE: u64 = 2;
+    /// The field is volatile.
+    pub const VOLATILE: u64 = 4;
+    /// Where the offset of the word of objects is.
+    pub const WORD_OFFSET: u32 = 3;
+    /// Where the offset of the field is.
+    pub const FIELD_OFFSET: u32 = 21;
+    /// The largest offset.
+    pub const MOST: u64 = (1 << 18) - 1;
+    /// Where the number of the field is.
+    pub const FIELD: u32 = 40;
+    /// Nothing is observed.
+    pub const NOTHING: u64 = 1 << 63;
+}
+
 /// Sites and classes.
 #[derive(Default)]
 pub struct Facts {
@@ -25,6 +45,8 @@ pub struct Facts {
     classes: HashMap<Vec<u8>, Known>,
     /// The site at the end of a class initialiser, by dotted class name.
     initialisers: HashMap<Vec<u8>, u32>,
+    /// Fields are numbered by their declaring class and name.
+    fields: HashMap<(Vec<u8>, Name), u64>,
 }
 
 /// A site as it is declared in the stream.
@@ -95,6 +117,20 @@ impl Facts {
                 Declared { kind, target, indexed: false }
             }
         }
+    }
+
+    /// What the hook class has to know about a site that accesses something.
+    pub fn access(&mut self, number: u32) -> u64 {
+        use access_facts::{FIELD, KNOWN, VOLATILE, WRITE};
+        let Some(site) = self.site(number) else { return KNOWN };
+        let is_write = site.kind == Some(Kind::Write);
+        let facts = KNOWN | if is_write { WRITE } else { 0 };
+        let Target::Field { owner, name } = site.target.clone() else { return facts };
+        let (class, flags) = self.declaring(&owner, &name).unwrap_or((&owner, 0));
+        let key = (class.to_vec(), name);
+        let next = self.fields.len() as u64;
+        let field = *self.fields.entry(key).or_insert(next);
+        facts | if flags & access::VOLATILE != 0 { VOLATILE } else { 0 } | field << FIELD
     }
 
     fn add(&mut self, site: Site) -> Outcome<u32> {

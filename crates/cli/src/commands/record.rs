@@ -14,14 +14,15 @@ use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Source as _};
 
 use crate::args::SelectArgs;
-use crate::observe::{ObserveArgs, Observed, RecorderOptions, observe};
+use crate::observe::{ObserveArgs, Observed, RecorderOptions, Repeats, observe};
 use crate::output::{Output, cannot_write};
 use crate::status::{Status, complain, note, warn};
 
 /// Run a program under observation and keep its trace
 ///
-/// All methods are recorded, so that `paceline check` can select those that are atomic; with
-/// --atomic or --except the selection is made now, and less is recorded. A command that starts
+/// What `paceline run` with the same options would decide about is recorded. With --complete it is
+/// everything: all methods, so that `paceline check` can select those that are atomic, and accesses
+/// that a block repeats, which only reduction and cooperability need. A command that starts
 /// several processes makes several files: `%p` in the name is the process id, otherwise the second
 /// is numbered 2 and so on.
 ///
@@ -31,12 +32,15 @@ use crate::status::{Status, complain, note, warn};
 #[command(after_help = "\
 Examples:
   paceline record -o trace.pace -- java -jar app.jar
-  paceline record -o tests-%p.pace -- mvn test
+  paceline record --complete -o tests-%p.pace -- mvn test
   paceline check trace.pace")]
 pub struct Args {
     /// Where to keep the trace; the ending tells the format
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: PathBuf,
+    /// Leave nothing out: all methods, to be selected later, and all accesses that may matter
+    #[arg(long)]
+    complete: bool,
     #[command(flatten)]
     select: SelectArgs,
     #[command(flatten)]
@@ -56,7 +60,8 @@ struct Kept {
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
     let (atomic, except) = (args.select.atomic()?, args.select.except()?);
     let options = RecorderOptions {
-        all_methods: atomic.is_empty() && except.is_empty(),
+        all_methods: args.complete && atomic.is_empty() && except.is_empty(),
+        repeats: if args.complete { Repeats::Keep } else { Repeats::Epoch },
         atomic,
         except,
         atomic_annotations: args.observe.atomic_annotation.clone(),

@@ -16,7 +16,7 @@ use paceline_trace::select::Selection;
 use crate::args::SelectArgs;
 use crate::asking::{Ending, QuestionArgs, Results, ShowArgs, Voice};
 use crate::checking::{Property, Question, check};
-use crate::observe::{Ended, ObserveArgs, Observed, RecorderOptions, observe};
+use crate::observe::{Ended, ObserveArgs, Observed, RecorderOptions, Repeats, observe};
 use crate::showing::Done;
 use crate::status::{Status, complain, note, warn};
 use crate::traces::Trace;
@@ -109,7 +109,23 @@ fn recorder_options(args: &Args) -> anyhow::Result<RecorderOptions> {
         atomic_annotations = args.deterministic_annotation.clone();
     }
     let observe = args.observe.clone();
-    Ok(RecorderOptions { atomic, except, atomic_annotations, all_methods: false, observe })
+    let repeats = what_may_be_left_out(&args.question.property);
+    Ok(RecorderOptions { atomic, except, atomic_annotations, all_methods: false, repeats, observe })
+}
+
+/// Which repeated accesses make no difference. Reduction counts them, and for cooperability the
+/// analysis decides where transactions begin.
+fn what_may_be_left_out(properties: &[Property]) -> Repeats {
+    let least = properties.iter().map(|property| match property {
+        Property::Atomicity => 2,
+        Property::Determinism | Property::Race => 1,
+        Property::Cooperability | Property::Reduction | Property::All => 0,
+    });
+    match least.min() {
+        None | Some(2..) => Repeats::Block,
+        Some(1) => Repeats::Epoch,
+        Some(..=0) => Repeats::Keep,
+    }
 }
 
 fn round(

@@ -23,7 +23,7 @@ use anyhow::Context as _;
 use tempfile::TempDir;
 
 pub use child::Ended;
-pub use options::{ObserveArgs, RecorderOptions};
+pub use options::{ObserveArgs, RecorderOptions, Repeats};
 
 /// Tells a recorder that is part of a program where its options are.
 const OPTIONS_VARIABLE: &str = "PACELINE_RECORDER";

@@ -37,6 +37,28 @@ pub struct ObserveArgs {
     pub jvm_agent: Option<PathBuf>,
 }
 
+/// Which accesses recorders may leave out because the same block has recorded the like before.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Repeats {
+    /// None.
+    #[default]
+    Keep,
+    /// Those with no conflicting access of another thread in between: enough for atomicity.
+    Block,
+    /// Those with nothing in between that orders threads, besides: enough for races, too.
+    Epoch,
+}
+
+impl Repeats {
+    fn name(self) -> &'static [u8] {
+        match self {
+            Repeats::Keep => b"keep",
+            Repeats::Block => b"block",
+            Repeats::Epoch => b"epoch",
+        }
+    }
+}
+
 /// What recorders are told about blocks.
 #[derive(Clone, Default)]
 pub struct RecorderOptions {
@@ -48,6 +70,8 @@ pub struct RecorderOptions {
     pub atomic_annotations: Vec<String>,
     /// Whether all methods are recorded as blocks, to be selected later.
     pub all_methods: bool,
+    /// What may be left out.
+    pub repeats: Repeats,
     /// The rest, as it was given.
     pub observe: ObserveArgs,
 }
@@ -64,6 +88,7 @@ impl RecorderOptions {
         };
         put("socket", socket.as_os_str().as_bytes());
         put("methods", if self.all_methods { b"all" } else { b"selected" });
+        put("repeats", self.repeats.name());
         self.atomic.iter().for_each(|pattern| put("atomic", pattern));
         self.except.iter().for_each(|pattern| put("except", pattern));
         let observe = &self.observe;
@@ -91,6 +116,7 @@ mod tests {
             except: vec![b"*.close".to_vec()],
             atomic_annotations: vec!["p.Atomic".to_owned()],
             all_methods: false,
+            repeats: Repeats::Block,
             observe: ObserveArgs { yields: vec!["Pool.pause".to_owned()], ..Default::default() },
         };
         let file = String::from_utf8(options.encode(Path::new("/tmp/a b/socket"))).unwrap();
@@ -99,6 +125,7 @@ mod tests {
             [
                 "socket /tmp/a b/socket",
                 "methods selected",
+                "repeats block",
                 "atomic Set.add(int, int)",
                 "except *.close",
                 "atomic-annotation p.Atomic",

@@ -7,7 +7,7 @@ use crate::rewrite::names::parameters;
 
 const STACK: u16 = 16;
 /// Local variables beside the parameters.
-const LOCALS: u16 = 12;
+const LOCALS: u16 = 16;
 const VERSION: u32 = 49;
 /// Not a flag of class files: the method may use the stack that is reserved for what must not be
 /// cut in the middle by an overflow.

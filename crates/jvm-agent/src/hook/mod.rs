@@ -3,6 +3,7 @@
 
 pub mod assembler;
 pub mod emit;
+pub mod reads;
 mod wrappers;
 
 use crate::classfile::Outcome;
@@ -13,6 +14,7 @@ const TEXT: &str = include_str!("hook.jasm");
 const DEEP: &str = include_str!("deep.jasm");
 const KEYS: &str = include_str!("keys.jasm");
 const VARIABLES: &str = include_str!("variables.jasm");
+const REPEATS: &str = include_str!("repeats.jasm");
 
 const REFERENCE: &str = "
 field package hash I
@@ -54,6 +56,28 @@ method public computeValue (Ljava/lang/Class;)Ljava/lang/Object;
 end
 ";
 
+/// How many accesses of a kind a thread remembers, as a power of two.
+const TOLD_BITS: u32 = 10;
+/// The bytes that a thread needs to remember what it has told: reads and writes, 32 bytes each.
+pub const TOLD_BYTES: usize = 2 * 32 << TOLD_BITS;
+/// So many times each block inside of another one is told in any case.
+const RARE: u64 = 256;
+/// Later one of so many is, as a power of two.
+const CHANCE_BITS: u32 = 6;
+
+/// Which accesses that a transaction repeats are left out.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(u8)]
+pub enum Repeats {
+    /// None.
+    #[default]
+    Keep = 0,
+    /// Those that repeat one of the same block.
+    Block = 1,
+    /// Those that repeat one of the same block, with nothing between them that orders threads.
+    Epoch = 2,
+}
+
 /// Addresses and numbers that the hook class is made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
@@ -73,6 +97,8 @@ pub struct Layout {
     pub order_site: u32,
     /// The site of records that tell the class of an object.
     pub object_site: u32,
+    /// Which accesses are not told.
+    pub repeats: Repeats,
 }
 
 /// A class to define: its name and its bytes.
@@ -91,6 +117,11 @@ pub fn classes(layout: &Layout) -> Outcome<[Defined; 4]> {
         ("NOBODYS", layout.nobodys),
         ("ORDER", layout.order_site.into()),
         ("OBJECT", layout.object_site.into()),
+        ("REPEATS", layout.repeats as u64),
+        ("TOLD_BITS", TOLD_BITS.into()),
+        ("TOLD_SHIFT", u64::from(64 - TOLD_BITS)),
+        ("RARE", RARE),
+        ("CHANCE_SHIFT", u64::from(64 - CHANCE_BITS)),
     ];
     Ok([
         (
@@ -122,6 +153,8 @@ fn hook_class(constants: &[(&str, u64)]) -> Outcome<Vec<u8>> {
     assembler::assemble(DEEP, constants, &mut emitter)?;
     assembler::assemble(KEYS, constants, &mut emitter)?;
     assembler::assemble(VARIABLES, constants, &mut emitter)?;
+    assembler::assemble(REPEATS, constants, &mut emitter)?;
+    assembler::assemble(&reads::text(), constants, &mut emitter)?;
     assembler::assemble(&wrappers::text(), constants, &mut emitter)?;
     emitter.finish(PUBLIC_FINAL_SUPER, HOOK, b"java/lang/Object")
 }

@@ -20,6 +20,7 @@ use crate::classfile::code::Code;
 use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Attribute, ClassFile, Member, Outcome, Pool, access};
+use crate::hook::reads;
 use paceline_trace::Kind;
 
 mod reached;
@@ -185,15 +186,14 @@ impl<'r, 'a> Rewriter<'r, 'a> {
                 self.field(code, i, context, pool)
             }
             op::IALOAD..=op::SALOAD if context.detail >= Detail::All => {
-                let before = [op::DUP2];
-                self.element(code, i, Kind::Read, &before, context, pool)
+                self.element_read(code, i, context, pool)
             }
             op::IASTORE..=op::SASTORE if context.detail >= Detail::All => {
                 let before: &[u8] = match opcode {
                     op::LASTORE | op::DASTORE => &[op::DUP2_X2, op::POP2, op::DUP2_X2],
                     _ => &[op::DUP_X2, op::POP, op::DUP2_X1],
                 };
-                self.element(code, i, Kind::Write, before, context, pool)
+                self.element_write(code, i, before, context, pool)
             }
             op::NEWARRAY | op::ANEWARRAY | op::MULTIANEWARRAY if context.detail >= Detail::All => {
                 let snippet = Snippet::new(pool).ops(&[op::DUP]);
@@ -261,12 +261,16 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         Ok(())
     }
 
-    fn is_skipped(&self, field: &Reference) -> bool {
+    /// The access flags of a field, as far as its class is known by now.
+    fn flags(&self, field: &Reference) -> Option<u16> {
         let own = || self.class.fields.iter().find(|f| f.name == field.name).map(|f| f.access);
         let known = if field.owner == self.class.name { own() } else { None };
-        let flags = known.or_else(|| self.program.field_access(field.owner, field.name));
+        known.or_else(|| self.program.field_access(field.owner, field.name))
+    }
+
+    fn is_skipped(&self, field: &Reference) -> bool {
         is_platform(field.owner)
-            || flags.is_some_and(|f| f & access::FINAL != 0)
+            || self.flags(field).is_some_and(|f| f & access::FINAL != 0)
             || field.name.starts_with(b"$SwitchMap$")
             || field.name == b"$assertionsDisabled"
     }
@@ -297,6 +301,16 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let pop = if wide { op::POP2 } else { op::POP };
         let on_this =
             i > 0 && code.instructions[i - 1].opcode == op::ALOAD_0 && context.this_is_stable;
+        let is_volatile = self.flags(&field).is_some_and(|f| f & access::VOLATILE != 0);
+        if opcode == op::GETFIELD && !is_volatile {
+            let copy = if wide { op::DUP2_X1 } else { op::DUP_X1 };
+            let (name, descriptor) = reads::of_field(field.descriptor);
+            let told = Snippet::new(pool).ops(&[copy]).number(site)?;
+            let told = told.call(name.as_bytes(), descriptor.as_bytes())?.code;
+            code.instructions[i].before = vec![op::DUP];
+            code.instructions[i].behind = told;
+            return Ok(());
+        }
         let snippet = Snippet::new(pool);
         let before = match opcode {
             // The class is initialised here, and not while the stripe is held.
@@ -324,18 +338,39 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         Ok(())
     }
 
-    fn element(
+    /// The value is copied below array and index, which go with it to the hook.
+    fn element_read(
         &mut self,
         code: &mut Code<'a>,
         i: usize,
-        kind: Kind,
+        context: &mut Context,
+        pool: &mut Pool<'a>,
+    ) -> Outcome<()> {
+        context.doings.observed += 1;
+        let (at, opcode) = (code.instructions[i].at, code.instructions[i].opcode);
+        let site = self.site(Kind::Read, Target::Element, code.line(at), context)?;
+        // In the order of the instructions.
+        let letter = b"IJFDLBCS"[usize::from(opcode - op::IALOAD)];
+        let copy = if matches!(letter, b'J' | b'D') { op::DUP2_X2 } else { op::DUP_X2 };
+        let (name, descriptor) = reads::of_element(&[letter]);
+        let told = Snippet::new(pool).ops(&[copy]).number(site)?;
+        code.instructions[i].before = vec![op::DUP2];
+        code.instructions[i].behind =
+            told.call(name.as_bytes(), descriptor.as_bytes())?.code;
+        Ok(())
+    }
+
+    fn element_write(
+        &mut self,
+        code: &mut Code<'a>,
+        i: usize,
         operands: &[u8],
         context: &mut Context,
         pool: &mut Pool<'a>,
     ) -> Outcome<()> {
         context.doings.observed += 1;
         let line = code.line(code.instructions[i].at);
-        let site = self.site(kind, Target::Element, line, context)?;
+        let site = self.site(Kind::Write, Target::Element, line, context)?;
         let before = Snippet::new(pool).ops(operands).number(site)?;
         code.instructions[i].before = before.call(b"atElement", b"(Ljava/lang/Object;II)V")?.code;
         code.instructions[i].behind = done(pool)?;

@@ -106,6 +106,12 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineOuterHeld", "J"),
     ("$pacelineOuterStamp", "J"),
     ("$pacelineOuterLock", "J"),
+    ("$pacelineTx", "J"),
+    ("$pacelineNextTx", "J"),
+    ("$pacelineLastTx", "J"),
+    ("$pacelineRuns", "J"),
+    ("$pacelineTold", "J"),
+    ("$pacelineChance", "J"),
 ];
 
 const fn hook(

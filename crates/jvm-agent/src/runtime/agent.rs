@@ -21,7 +21,7 @@ use super::statics::{STATICS, Statics, WORDS};
 use super::threads::Threads;
 use super::variables::Variables;
 use crate::classfile::{ClassFile, Failure, Outcome};
-use crate::hook::{self, Layout};
+use crate::hook::{self, Layout, Repeats};
 use crate::options::Options;
 use crate::program::{View, own_site};
 use crate::rewrite::names::{dotted, is_platform};
@@ -112,6 +112,7 @@ impl Agent {
             nobodys: self.stripes.nobodys(),
             order_site: self.own.order,
             object_site: OBJECT_SITE,
+            repeats: self.options.repeats,
         }
     }
 
@@ -262,6 +263,9 @@ impl Agent {
             b"fields and array elements that one thread only has touched",
             0,
         );
+        if self.options.repeats != Repeats::Keep {
+            self.sender.note(note::FILTER, b"accesses that repeat one of the same block", 0);
+        }
         self.threads.flush(&self.sender);
         self.sender.finish();
     }

@@ -36,22 +36,25 @@ impl Words {
 }
 
 /// How many bits number a stripe.
-pub const STRIPE_BITS: u32 = 16;
+pub const STRIPE_BITS: u32 = 14;
 const GOLD: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Words of a stripe. Behind the first are two that tell who had it last, for the hook class.
+const STRIPE: usize = 4;
 
 /// The stripes: each is a version, shifted by one, and a bit that says that it is held.
 #[derive(Clone, Copy)]
 pub struct Stripes(pub Words);
 
 impl Stripes {
-    /// Free stripes with version 0, and one word more.
+    /// Free stripes with version 0, and one more.
     pub fn new() -> Option<Stripes> {
-        Words::new((1 << STRIPE_BITS) + 1).map(Stripes)
+        Words::new(STRIPE * ((1 << STRIPE_BITS) + 1)).map(Stripes)
     }
 
-    /// The address of the word that is no stripe.
+    /// The address of the one that has no number.
     pub fn nobodys(self) -> u64 {
-        self.0.base() + (8 << STRIPE_BITS)
+        self.0.base() + ((8 * STRIPE as u64) << STRIPE_BITS)
     }
 
     /// The stripe of a key; the hook class computes the same.
@@ -62,7 +65,7 @@ impl Stripes {
     /// Takes the stripe of a key, does something with its stamp, and lets it go.
     pub fn stamped<T>(self, key: u64, work: impl FnOnce(u64) -> T) -> T {
         let stripe = Self::of(key);
-        let word = self.0.at(stripe);
+        let word = self.0.at(STRIPE * stripe);
         let stamp = |value: u64| paceline_trace::record::wire::stamp(stripe as u32, value >> 1);
         match seize(word) {
             Seized::Held(value) => {

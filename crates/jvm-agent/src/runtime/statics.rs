@@ -13,6 +13,7 @@ use super::buffer::Buffer;
 use super::jvm::Jni;
 use super::natives::{Handles, buffer_at, calling, class_name, grow, guarded};
 use crate::classfile::access;
+use crate::program::access_facts;
 use crate::rewrite::names::dotted;
 use crate::rewrite::site::{Name, Target};
 use crate::sender::lock;
@@ -56,12 +57,13 @@ fn resolve_static(
     site: u32,
     buffer: &Buffer,
 ) -> Option<u64> {
-    let (owner, name, declaring, flags) = {
-        let facts = lock(&agent.sender.facts);
+    let (owner, name, declaring, flags, site_facts) = {
+        let mut facts = lock(&agent.sender.facts);
+        let site_facts = facts.access(site);
         let Target::Field { owner, name } = facts.site(site)?.target.clone() else { return None };
         let (class, flags) = facts.declaring(&owner, &name).unwrap_or((&owner, 0));
         let class = class.to_vec();
-        (owner, name, class, flags)
+        (owner, name, class, flags, site_facts)
     };
     if flags & access::FINAL != 0 {
         return None;
@@ -79,7 +81,8 @@ fn resolve_static(
         class = jni.super_class(class)?;
     }
     let class_id = jni.call_static_long(handles.hook, handles.id_of, class);
-    static_word(agent, class_id, &declaring, name, flags, buffer.thread)
+    let word = static_word(agent, class_id, &declaring, name, flags, buffer.thread)?;
+    Some(word | site_facts & (access_facts::WRITE | access_facts::VOLATILE))
 }
 
 /// Tells that a thread uses a class for the first time: what its initialiser did comes before.

@@ -30,6 +30,7 @@ pub struct Threads {
     buffers: Mutex<Vec<Box<Buffer>>>,
     lives: Mutex<Vec<Life>>,
     next_id: AtomicU64,
+    next_number: AtomicU64,
     /// Whether the program has started a thread.
     pub many: AtomicBool,
     virtual_names: AtomicU64,
@@ -39,6 +40,11 @@ impl Threads {
     /// The next object numbers: from the first, [`Self::ids_at_a_time`] of them.
     pub fn more_ids(&self) -> u64 {
         self.next_id.fetch_add(IDS, Ordering::Relaxed) + 1
+    }
+
+    /// The next numbers of transactions; as many.
+    pub fn more_numbers(&self) -> u64 {
+        self.next_number.fetch_add(IDS, Ordering::Relaxed) + 1
     }
 
     /// How many numbers that are.
