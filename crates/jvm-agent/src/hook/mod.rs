@@ -59,7 +59,7 @@ end
 /// How many accesses of a kind a thread remembers, as a power of two.
 const TOLD_BITS: u32 = 10;
 /// The bytes that a thread needs to remember what it has told: reads and writes, 32 bytes each.
-pub const TOLD_BYTES: usize = 2 * 32 << TOLD_BITS;
+pub const TOLD_BYTES: usize = (2 * 32) << TOLD_BITS;
 /// So many times each block inside of another one is told in any case.
 const RARE: u64 = 256;
 /// Later one of so many is, as a power of two.
