@@ -355,8 +355,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         let (name, descriptor) = reads::of_element(&[letter]);
         let told = Snippet::new(pool).ops(&[copy]).number(site)?;
         code.instructions[i].before = vec![op::DUP2];
-        code.instructions[i].behind =
-            told.call(name.as_bytes(), descriptor.as_bytes())?.code;
+        code.instructions[i].behind = told.call(name.as_bytes(), descriptor.as_bytes())?.code;
         Ok(())
     }
 
