@@ -188,7 +188,7 @@ fn operation(field: &[u8]) -> Result<(Operation, &[u8]), String> {
     if thread && column_of(operand).is_none() {
         return Err(format!("the other thread must be a column, e.g. T3: {}", show_bytes(field)));
     }
-    if !is_name(&operand) {
+    if !is_name(operand) {
         let shown = show_bytes(operand);
         return Err(format!("not a name (no blanks, {LONGEST_NAME} bytes at most): {shown}"));
     }
