@@ -28,6 +28,19 @@ struct Packed {
     field: u32,
 }
 
+impl Parts {
+    fn packed(&self) -> Packed {
+        let (object, class) = self.object.unwrap_or((0, 0));
+        let flags = self.object.map_or(0, |_| HAS_OBJECT) | self.index.map_or(0, |_| HAS_INDEX);
+        Packed {
+            object: object & OBJECT | flags,
+            index: self.index.unwrap_or(0),
+            class,
+            field: self.field,
+        }
+    }
+}
+
 const HAS_OBJECT: u64 = 1 << 63;
 const HAS_INDEX: u64 = 1 << 62;
 const OBJECT: u64 = HAS_INDEX - 1;
@@ -104,15 +117,16 @@ impl Variables {
     /// If there are 2^32 - 2 variables already.
     pub fn compose(&mut self, parts: Parts) -> u32 {
         let id = u32::try_from(self.len()).ok().filter(|&id| id < u32::MAX - 1);
-        let (object, class) = parts.object.unwrap_or((0, 0));
-        let flags = parts.object.map_or(0, |_| HAS_OBJECT) | parts.index.map_or(0, |_| HAS_INDEX);
-        self.composed.push(Packed {
-            object: object & OBJECT | flags,
-            index: parts.index.unwrap_or(0),
-            class,
-            field: parts.field,
-        });
+        self.composed.push(parts.packed());
         id.expect("fewer than four billion variables")
+    }
+
+    /// More is known about a composed variable; nobody else may have the new name.
+    pub fn recompose(&mut self, id: u32, parts: Parts) {
+        let at = (id as usize).checked_sub(self.named.len());
+        if let Some(composed) = at.and_then(|at| self.composed.get_mut(at)) {
+            *composed = parts.packed();
+        }
     }
 
     /// The variables that have names. No more are to be added when others have been composed.

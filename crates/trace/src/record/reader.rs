@@ -9,7 +9,7 @@ use super::targets::{Target, TargetNo, Targets};
 use super::wire::{self, Frame, FrameReader, Hello, Next, NoteFrame, SiteFrame, damaged};
 use crate::error::{Error, show_name};
 use crate::event::{Event, Kind, Op};
-use crate::ids::{Site, ThreadId};
+use crate::ids::{BarrierId, LockId, SemaphoreId, Site, ThreadId};
 use crate::recording::{NoteKind, Recording};
 use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 use crate::symbols::{SiteInfo, Symbols};
@@ -40,6 +40,7 @@ struct Model {
     /// Scratch.
     fields: Lookups,
     elements: Lookups,
+    rare: Waiting,
     threads: Vec<Thread>,
     targets: Targets,
     /// Shared when all has been read.
@@ -73,6 +74,9 @@ enum About {
     Site,
     /// The object, which is a thread.
     Thread,
+    /// A lock or something else that is rare, whose name is made once: that is left until its
+    /// turn has come, when the class of the object is known.
+    Rare { is_indexed: bool },
     /// Target and object.
     Field,
     /// Target, object and index.
@@ -125,6 +129,36 @@ impl Lookups {
 
     fn take(&mut self) -> &[Lookup] {
         &self.list[..std::mem::take(&mut self.len)]
+    }
+}
+
+/// What is looked up when its turn has come.
+#[derive(Clone, Copy)]
+struct Rare {
+    target: Target,
+    is_indexed: bool,
+}
+
+/// Those that wait for that, by a number that stands for the id meanwhile.
+#[derive(Default)]
+struct Waiting {
+    all: Vec<Rare>,
+    free: Vec<u32>,
+}
+
+impl Waiting {
+    fn put(&mut self, rare: Rare) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.all[number as usize] = rare;
+            return number;
+        }
+        self.all.push(rare);
+        self.all.len() as u32 - 1
+    }
+
+    fn take(&mut self, number: u32) -> Rare {
+        self.free.push(number);
+        self.all[number as usize]
     }
 }
 
@@ -212,7 +246,7 @@ impl StreamReader {
                 if actor.0 != thread {
                     actor = (thread, model.thread(thread)?);
                 }
-                events.push(Event { thread: actor.1, op: model.with_thread(event.op)?, ..*event });
+                events.push(Event { thread: actor.1, op: model.resolved(event.op)?, ..*event });
                 Ok(())
             })?;
             let is_used_up = taken < most;
@@ -233,6 +267,7 @@ impl Model {
             sites: vec![NOWHERE],
             fields: Lookups::new(),
             elements: Lookups::new(),
+            rare: Waiting::default(),
             threads: Vec::new(),
             targets: Targets::default(),
             symbols: Arc::default(),
@@ -266,7 +301,8 @@ impl Model {
             }
             Frame::Object { object, class } => {
                 self.name(class)?;
-                self.targets.object(object, class);
+                let symbols = Arc::make_mut(&mut self.symbols);
+                self.targets.object(object, class, &self.names, &mut symbols.vars);
             }
             Frame::Site(frame) => self.site(&frame)?,
             Frame::Thread { id, name } => {
@@ -329,21 +365,24 @@ impl Model {
             Kind::Fork | Kind::Join => Place { about: About::Thread, ..place },
             Kind::Read
             | Kind::Write
-            | Kind::Acquire
+            | Kind::AtomicRead
+            | Kind::AtomicWrite
+            | Kind::AtomicUpdate => {
+                let about = if is_indexed { About::Element } else { About::Field };
+                Place { target: self.targets.number(kind, frame.target), about, ..place }
+            }
+            Kind::Acquire
             | Kind::Release
             | Kind::AcquireShared
             | Kind::ReleaseShared
             | Kind::PreWait
             | Kind::PostWait
             | Kind::Notify
-            | Kind::AtomicRead
-            | Kind::AtomicWrite
-            | Kind::AtomicUpdate
             | Kind::Post
             | Kind::Take
             | Kind::BarrierEnter
             | Kind::BarrierExit => {
-                let about = if is_indexed { About::Element } else { About::Field };
+                let about = About::Rare { is_indexed };
                 Place { target: self.targets.number(kind, frame.target), about, ..place }
             }
         }
@@ -370,13 +409,13 @@ impl Model {
             // Higher ones are no thread either.
             let other = u32::try_from(object).unwrap_or(u32::MAX);
             let id = select_unpredictable(place.about == About::Thread, other, place.id);
-            let op = Op::new(place.kind, id);
+            let mut op = Op::new(place.kind, id);
             let index = select_unpredictable(place.is_stamped, third, second);
-            let lookup = Lookup {
-                at: chunk.len(),
-                kind: place.kind,
-                target: Target::new(place.target, object, index),
-            };
+            let target = Target::new(place.target, object, index);
+            let lookup = Lookup { at: chunk.len(), kind: place.kind, target };
+            if let About::Rare { is_indexed } = place.about {
+                op = Op::new(place.kind, self.rare.put(Rare { target, is_indexed }));
+            }
             let event = Event { thread: place.actor, op, site: place.site };
             chunk.push(Stamped::maybe(place.is_stamped, second, event));
             let is_full = self.fields.put(lookup, place.about == About::Field)
@@ -417,13 +456,44 @@ impl Model {
         })
     }
 
-    /// The operation, with the id of the thread that it is about.
+    /// The operation with its id, if that was left until now.
     #[inline(always)]
-    fn with_thread(&mut self, op: Op) -> Result<Op, Error> {
-        if let Op::Fork(other) | Op::Join(other) = op {
-            return Ok(Op::new(op.kind(), self.thread(other.0)?.0));
+    fn resolved(&mut self, op: Op) -> Result<Op, Error> {
+        match op {
+            Op::Read(_)
+            | Op::Write(_)
+            | Op::AtomicRead(_)
+            | Op::AtomicWrite(_)
+            | Op::AtomicUpdate(_)
+            | Op::Begin(_)
+            | Op::End(_)
+            | Op::Yield => Ok(op),
+            Op::Fork(other) | Op::Join(other) => Ok(Op::new(op.kind(), self.thread(other.0)?.0)),
+            Op::Acquire(LockId(rare))
+            | Op::Release(LockId(rare))
+            | Op::AcquireShared(LockId(rare))
+            | Op::ReleaseShared(LockId(rare))
+            | Op::PreWait(LockId(rare))
+            | Op::PostWait(LockId(rare))
+            | Op::Notify(LockId(rare))
+            | Op::Post(SemaphoreId(rare))
+            | Op::Take(SemaphoreId(rare))
+            | Op::BarrierEnter(BarrierId(rare))
+            | Op::BarrierExit(BarrierId(rare)) => Ok(self.rare_id(op.kind(), rare)),
         }
-        Ok(op)
+    }
+
+    fn rare_id(&mut self, kind: Kind, rare: u32) -> Op {
+        let Rare { target, is_indexed } = self.rare.take(rare);
+        let Model { targets, names, symbols, .. } = self;
+        let symbols = Arc::make_mut(symbols);
+        Op::new(
+            kind,
+            match is_indexed {
+                true => targets.element(kind, target, names, symbols),
+                false => targets.id(kind, target, names, symbols),
+            },
+        )
     }
 
     /// The id of a thread. Threads of the same name are told apart by a number.

@@ -45,6 +45,8 @@ pub(super) struct Targets {
     names: Vec<u32>,
     /// The name of each object's class.
     classes: Ids<u64>,
+    /// The variables of objects whose class is not known yet.
+    without_class: HashMap<u64, Vec<(TargetNo, Option<u64>, u32)>>,
     /// How a field is shown in objects that are shown with this text.
     fields: HashMap<(u32, TargetNo), u32>,
     /// Whose text that is.
@@ -78,6 +80,7 @@ impl Default for Targets {
             numbers: HashMap::new(),
             names: Vec::new(),
             classes: Ids::new(0),
+            without_class: HashMap::new(),
             fields: HashMap::new(),
             shown: HashMap::new(),
         }
@@ -96,11 +99,23 @@ impl Targets {
         number
     }
 
-    /// The class of an object is known.
-    pub(super) fn object(&mut self, object: u64, class: u32) {
+    /// The class of an object is known. Its variables may have come before.
+    pub(super) fn object(
+        &mut self,
+        object: u64,
+        class: u32,
+        names: &[Box<[u8]>],
+        vars: &mut Variables,
+    ) {
         // Whoever says it twice says the same.
-        if self.classes.get(object).is_none() {
-            self.classes.insert(object, class);
+        if self.classes.get(object).is_some() {
+            return;
+        }
+        self.classes.insert(object, class);
+        for (number, index, id) in self.without_class.remove(&object).unwrap_or_default() {
+            let name = self.name(number, object, index, names);
+            let parts = self.parts(number, &name, vars);
+            vars.recompose(id, parts);
         }
     }
 
@@ -161,19 +176,29 @@ impl Targets {
         symbols: &mut Symbols,
     ) -> u32 {
         let (number, object) = wire::unpack(key);
-        let text = |name: u32| names.get(name as usize).map_or(&[][..], |name| &**name);
-        let name = Name {
-            target: text(self.names[number as usize]),
-            object,
-            class: self.classes.get(object).map(text),
-            index,
-        };
-        if space(kind) == 0 {
-            let parts = self.parts(TargetNo(number), &name, &mut symbols.vars);
-            symbols.vars.compose(parts)
-        } else {
-            symbols.name_space(kind).map_or(0, |space| name.intern(space))
+        let number = TargetNo(number);
+        let name = self.name(number, object, index, names);
+        if space(kind) != 0 {
+            return symbols.name_space(kind).map_or(0, |space| name.intern(space));
         }
+        let parts = self.parts(number, &name, &mut symbols.vars);
+        let id = symbols.vars.compose(parts);
+        if object > 0 && name.class.is_none() {
+            self.without_class.entry(object).or_default().push((number, index, id));
+        }
+        id
+    }
+
+    fn name<'a>(
+        &self,
+        number: TargetNo,
+        object: u64,
+        index: Option<u64>,
+        names: &'a [Box<[u8]>],
+    ) -> Name<'a> {
+        let text = |name: u32| names.get(name as usize).map_or(&[][..], |name| &**name);
+        let target = text(self.names[number.0 as usize]);
+        Name { target, object, class: self.classes.get(object).map(text), index }
     }
 
     /// The parts of a variable's name, which no other variable has.
@@ -306,12 +331,17 @@ mod tests {
 
     impl Model {
         fn new() -> Model {
-            let mut targets = Targets::default();
-            [(12, 1), (7, 6), (1, 7)]
-                .iter()
-                .for_each(|&(object, class)| targets.object(object, class));
             let names = NAMES.iter().map(|name| name.as_bytes().into()).collect();
-            Model { targets, symbols: Symbols::default(), names }
+            let (targets, symbols) = (Targets::default(), Symbols::default());
+            let mut model = Model { targets, symbols, names };
+            model.object(12, 1);
+            model.object(7, 6);
+            model.object(1, 7);
+            model
+        }
+
+        fn object(&mut self, object: u64, class: u32) {
+            self.targets.object(object, class, &self.names, &mut self.symbols.vars);
         }
 
         fn id(&mut self, kind: Kind, name: u32, object: u64, index: Option<u64>) -> u32 {
@@ -340,6 +370,16 @@ mod tests {
         assert_eq!(model.name(1, 0, Some(4)), "p.Account[4]");
         let lock = model.id(Kind::Acquire, 0, 12, None);
         assert_eq!(model.symbols.locks.name(lock), b"p.Account#12");
+    }
+
+    #[test]
+    fn a_class_may_be_known_later() {
+        let mut model = Model::new();
+        let id = model.id(Kind::Write, 0, 20, Some(5));
+        assert_eq!(&*model.symbols.vars.name(id), b"object#20[5]");
+        model.object(20, 6);
+        assert_eq!(&*model.symbols.vars.name(id), b"int[]#20[5]");
+        assert_eq!(model.name(0, 20, Some(5)), "int[]#20[5]");
     }
 
     #[test]
