@@ -123,7 +123,7 @@ impl Facts {
     pub fn access(&mut self, number: u32) -> u64 {
         use access_facts::{FIELD, KNOWN, VOLATILE, WRITE};
         let Some(site) = self.site(number) else { return KNOWN };
-        let is_write = site.kind == Some(Kind::Write);
+        let is_write = !matches!(site.kind, Some(Kind::Read | Kind::AtomicRead));
         let facts = KNOWN | if is_write { WRITE } else { 0 };
         let Target::Field { owner, name } = site.target.clone() else { return facts };
         let (class, flags) = self.declaring(&owner, &name).unwrap_or((&owner, 0));

@@ -11,6 +11,7 @@ pub mod op {
     pub const LDC_W: u8 = 0x13;
     pub const ALOAD: u8 = 0x19;
     pub const ALOAD_0: u8 = 0x2a;
+    pub const ALOAD_3: u8 = 0x2d;
     pub const IALOAD: u8 = 0x2e;
     pub const LALOAD: u8 = 0x2f;
     pub const DALOAD: u8 = 0x31;
@@ -48,6 +49,7 @@ pub mod op {
     pub const INVOKESPECIAL: u8 = 0xb7;
     pub const INVOKESTATIC: u8 = 0xb8;
     pub const INVOKEINTERFACE: u8 = 0xb9;
+    pub const AASTORE: u8 = 0x53;
     pub const INVOKEDYNAMIC: u8 = 0xba;
     pub const NEW: u8 = 0xbb;
     pub const NEWARRAY: u8 = 0xbc;

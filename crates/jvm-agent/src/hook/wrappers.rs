@@ -5,6 +5,7 @@ use crate::rewrite::model::{
     Call, Kept, Shape, chain_name, chains, wrapper_descriptor, wrapper_name,
 };
 use crate::rewrite::names::parameters;
+use paceline_trace::Kind;
 
 /// Two objects, as parameters.
 const OBJECTS: &str = "(Ljava/lang/Object;Ljava/lang/Object;)";
@@ -367,8 +368,15 @@ fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
              call beginVariable (Ljava/lang/Object;Ljava/lang/Object;II)J\nlstore {index}\n"
         ),
     };
+    let again = match (call.kept, &call.kinds[..]) {
+        (Kept::Receiver, [Kind::AtomicRead]) => format!(
+            "{told}iload {site}\ncall isRepeated (Ljava/lang/Object;I)I\nifeq new\n\
+             {invoke}{keep}{give}new:\n"
+        ),
+        _ => String::new(),
+    };
     format!(
-        "{begin}from:\n{invoke}to:\n{keep}{unless}{commit}{give}{failed}\
+        "{again}{begin}from:\n{invoke}to:\n{keep}{unless}{commit}{give}{failed}\
          handler:\nastore {thrown}\ncall cancel ()V\naload {thrown}\nathrow\ncatch from to handler\n"
     )
 }

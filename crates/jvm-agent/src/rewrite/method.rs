@@ -48,6 +48,8 @@ struct Context<'m> {
     method: Name,
     this_is_stable: bool,
     construction: Option<Construction>,
+    /// In a constructor: nobody else can know the object yet.
+    unknown: bool,
     /// What was seen so far.
     doings: Doings,
 }
@@ -152,6 +154,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             method: self.label(member).into(),
             this_is_stable: !member.is(access::STATIC) && !code.overwrites_local_0(),
             construction: is_constructor.then(|| Construction::new(&code, member.descriptor)),
+            // Older classes do not say where jumps lead.
+            unknown: is_constructor && !self.born_shared && self.class.major >= 50,
             doings: Doings::default(),
         };
         for i in 0..code.instructions.len() {
@@ -181,6 +185,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         if self.extent == Extent::Bare {
             return Ok(());
         }
+        context.unknown = context.unknown && !self.may_make_known(code, i, pool)?;
         match opcode {
             op::GETSTATIC..=op::PUTFIELD if context.detail >= Detail::Fields => {
                 self.field(code, i, context, pool)
@@ -261,6 +266,24 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         Ok(())
     }
 
+    /// Whether an instruction of a constructor may let others know the object, or can be reached by
+    /// a jump, which is as bad. The call of the other constructor is trusted.
+    fn may_make_known(&self, code: &Code, i: usize, pool: &Pool<'a>) -> Outcome<bool> {
+        let (at, opcode) = (code.instructions[i].at, code.instructions[i].opcode);
+        let behind_this = i > 0 && code.instructions[i - 1].opcode == op::ALOAD_0;
+        Ok(match opcode {
+            op::INVOKESPECIAL => {
+                let called = pool.reference(code.operand(at)?)?;
+                called.owner != self.class.super_name && !is_quiet(&called)
+            }
+            op::INVOKEVIRTUAL | op::INVOKESTATIC | op::INVOKEINTERFACE => {
+                !is_quiet(&pool.reference(code.operand(at)?)?)
+            }
+            op::INVOKEDYNAMIC | op::PUTSTATIC | op::AASTORE | op::MONITORENTER => true,
+            _ => behind_this && !matches!(opcode, op::GETFIELD) && !is_push(opcode),
+        } || code.frames.iter().any(|frame| frame.at == at))
+    }
+
     /// The access flags of a field, as far as its class is known by now.
     fn flags(&self, field: &Reference) -> Option<u16> {
         let own = || self.class.fields.iter().find(|f| f.name == field.name).map(|f| f.access);
@@ -290,6 +313,9 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         }
         let uninitialized = context.construction.as_ref().is_some_and(|c| c.uninitialized);
         if opcode == op::PUTFIELD && uninitialized && field.owner == self.class.name {
+            return Ok(());
+        }
+        if context.unknown && context.this_is_stable && is_of_this(code, i) {
             return Ok(());
         }
         context.doings.observed += 1;
@@ -587,6 +613,24 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         }
         .map(|snippet| snippet.code)
     }
+}
+
+/// Whether a field access is one of `this`, as far as the instructions before it show.
+fn is_of_this(code: &Code, i: usize) -> bool {
+    let opcode = |back: usize| i.checked_sub(back).map(|i| code.instructions[i].opcode);
+    match code.instructions[i].opcode {
+        op::GETFIELD => opcode(1) == Some(op::ALOAD_0),
+        op::PUTFIELD => {
+            opcode(2) == Some(op::ALOAD_0)
+                && opcode(1).is_some_and(|it| is_push(it) && it != op::ALOAD_0)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an instruction pushes a constant or a local variable and does nothing else.
+fn is_push(opcode: u8) -> bool {
+    matches!(opcode, op::ACONST_NULL..=op::ALOAD_3)
 }
 
 fn at_field<'c, 'p>(snippet: Snippet<'c, 'p>, owner: &[u8], site: u32) -> Outcome<Snippet<'c, 'p>> {
