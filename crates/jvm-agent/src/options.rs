@@ -227,6 +227,7 @@ mod tests {
         assert!(parse("file x\nnonsense 1").is_err());
         assert!(parse("# nothing\n").is_err());
         assert!(parse("file x\nmethods some").is_err());
+        assert!(parse("file x\nrepeats some").is_err());
     }
 
     #[test]

@@ -149,6 +149,42 @@ fn chosen_methods_only_are_blocks() {
 }
 
 #[test]
+fn what_a_block_repeats_can_be_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    compile("Repeats", folder.path());
+    let told = |repeats: &str| {
+        let stream = folder.path().join(repeats);
+        let options = format!("file={},repeats={repeats}", stream.display());
+        let output = java("Repeats", folder.path(), Some(&options));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "4950\n");
+        read(&stream)
+    };
+    let counts = |told: &Told| {
+        let plain = ["read", "written", "count"].map(|f| told.count("r", &format!("Repeats.{f}")));
+        let writes = ["written", "locked"].map(|f| told.count("w", &format!("Repeats.{f}")));
+        // What has no name is an element, or the atomic object.
+        let others = [("r", ""), ("ar", ""), ("ar", "Repeats.loud")];
+        (plain, writes, others.map(|(kind, target)| told.count(kind, target)))
+    };
+    let [keep, block, epoch] = ["keep", "block", "epoch"].map(told);
+    // The main thread reads the sum, which is an element, in the end.
+    assert_eq!(counts(&keep), ([100, 100, 100], [100, 20], [101, 100, 100]));
+    assert_eq!(counts(&block), ([1, 0, 1], [1, 1], [2, 1, 1]));
+    // Each release begins an epoch, and so does each acquire; what orders threads is told.
+    assert_eq!(counts(&epoch), ([1, 0, 1], [1, 20], [2, 100, 100]));
+
+    let often =
+        |told: &Told| (told.count("begin", "Repeats.inside"), told.count("w", "Repeats.often"));
+    assert_eq!(often(&keep), (5000, 10_000));
+    let (blocks, writes) = often(&block);
+    assert!((257..1000).contains(&blocks), "{blocks} times");
+    // One for each block that is told, and now and then one that is not inside of any.
+    assert!((blocks..=2 * blocks + 1).contains(&writes), "{writes} writes in {blocks} blocks");
+    assert_eq!(block.count("end", "Repeats.inside"), blocks);
+    assert!(block.notes.iter().any(|note| note.contains("repeat")), "{:?}", block.notes);
+}
+
+#[test]
 fn a_wrong_option_leaves_the_program_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     compile("Events", folder.path());

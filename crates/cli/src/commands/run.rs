@@ -238,3 +238,16 @@ fn exit(on_findings: u8, ended: Ended, ending: Ending) -> ExitCode {
         (Status::Nothing | Status::Incomplete | Status::Error, code) => code.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_property_that_needs_most_decides_what_is_left_out() {
+        assert_eq!(what_may_be_left_out(&[Property::Atomicity]), Repeats::Block);
+        assert_eq!(what_may_be_left_out(&[Property::Atomicity, Property::Race]), Repeats::Epoch);
+        assert_eq!(what_may_be_left_out(&[Property::Race, Property::Reduction]), Repeats::Keep);
+        assert_eq!(what_may_be_left_out(&[Property::All]), Repeats::Keep);
+    }
+}

@@ -106,8 +106,13 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             Extent::Bare => return Ok(None),
         };
         let most = self.program.detail();
+        let mut slow = None;
         for &detail in details.iter().filter(|&&detail| detail <= most) {
             match attempt(pool, |pool| self.attempt(member, attributes, body, pool, detail)) {
+                Ok(new) if may_be_slow(member, detail) && is_slow(body, &new) => {
+                    slow = Some(new);
+                }
+                Ok(new) if slow.is_some() && is_slow(body, &new) => break,
                 Ok(new) => {
                     self.count(member, detail);
                     return Ok(Some(new));
@@ -115,6 +120,10 @@ impl<'r, 'a> Rewriter<'r, 'a> {
                 Err(failure) if is_about_size(failure) => {}
                 Err(failure) => return Err(failure),
             }
+        }
+        if slow.is_some() {
+            self.count(member, Detail::All);
+            return Ok(slow);
         }
         let label = self.label(member);
         self.summary.degraded.push((label, "not observed: too large"));
@@ -613,6 +622,23 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         }
         .map(|snippet| snippet.code)
     }
+}
+
+/// Whether it is worth while to leave something out for speed: class initialisers run once.
+fn may_be_slow(member: &Member, detail: Detail) -> bool {
+    detail == Detail::All && member.name != b"<clinit>"
+}
+
+/// HotSpot does not compile longer methods.
+const LONGEST_COMPILED: u32 = 8000;
+
+/// Whether a method that was compiled before is too long for that now.
+fn is_slow(old: &[u8], new: &[u8]) -> bool {
+    let length = |body: &[u8]| {
+        let bytes = body.get(4..8).and_then(|it| it.try_into().ok()).unwrap_or_default();
+        u32::from_be_bytes(bytes)
+    };
+    length(old) <= LONGEST_COMPILED && length(new) > LONGEST_COMPILED
 }
 
 /// Whether a field access is one of `this`, as far as the instructions before it show.

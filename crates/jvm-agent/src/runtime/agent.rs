@@ -34,6 +34,9 @@ const OWNER_BITS: u32 = 20;
 /// How often partly filled buffers are sent.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
 
+const REPEATED: &[u8] = b"accesses that repeat one of the same block (a check of other blocks, of \
+                          reduction or of cooperability may miss something)";
+
 /// Sites of the agent itself.
 pub struct OwnSites {
     /// Start or end of a thread.
@@ -264,7 +267,7 @@ impl Agent {
             0,
         );
         if self.options.repeats != Repeats::Keep {
-            self.sender.note(note::FILTER, b"accesses that repeat one of the same block", 0);
+            self.sender.note(note::FILTER, REPEATED, 0);
         }
         self.threads.flush(&self.sender);
         self.sender.finish();
