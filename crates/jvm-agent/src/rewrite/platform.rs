@@ -153,6 +153,11 @@ const fn own_lock(method: &'static str, kind: Kind, place: Place, given: Given) 
     Hook { method, descriptor: "(", place, given, call, kind: Some(kind), model: Model::Stamped }
 }
 
+const fn own_sync(method: &'static str) -> Hook {
+    let call = "tellOwnSync";
+    Hook { call, ..take(method, "(IJ)Z", Place::Return, Given::ResultAndThis) }
+}
+
 const fn hooked(class: &'static str, hooks: &'static [Hook]) -> Change {
     Change { class, fields: &[], hooks, monitors: false }
 }
@@ -412,6 +417,11 @@ pub const CHANGES: &[Change] = &[
             own_lock("unlock", Kind::Release, Place::Entry, Given::This),
             hook("newCondition", "()", Place::Return, Given::ResultAndThis, "ownCondition"),
         ],
+    ),
+    // Synchronizers of the application; their other methods are seen where they are called.
+    hooked(
+        "java/util/concurrent/locks/AbstractQueuedSynchronizer",
+        &[own_sync("tryAcquireNanos"), own_sync("tryAcquireSharedNanos")],
     ),
     // What a publisher is given comes before the subscriber gets it, whose calls come one after
     // another, whoever makes them.

@@ -67,8 +67,10 @@ final class Extended {
         private final Sync sync = new Sync();
         final Condition changed = sync.condition();
 
-        void lock() {
-            sync.acquire(1);
+        void lock() throws InterruptedException {
+            if (!sync.tryAcquireNanos(1, 1_000_000_000L)) {
+                sync.acquire(1);
+            }
         }
 
         boolean tryLock() {
@@ -136,7 +138,7 @@ final class Extended {
         to.put("by", value);
     }
 
-    void guard() {
+    void guard() throws InterruptedException {
         if (!mutex.tryLock()) {
             mutex.lock();
         }
