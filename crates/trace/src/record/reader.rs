@@ -397,7 +397,7 @@ impl Model {
     ) -> Result<(), Error> {
         let (words, _) = records.as_chunks::<8>();
         chunk.reserve(words.len());
-        let mut at = 0;
+        let (mut at, mut touched) = (0, 0);
         while let Some(first) = words.get(at) {
             let (site, object) = wire::unpack(u64::from_le_bytes(*first));
             let place = match self.sites.get(site as usize) {
@@ -414,6 +414,7 @@ impl Model {
             let target = Target::new(place.target, object, index);
             let lookup = Lookup { at: chunk.len(), kind: place.kind, target };
             if let About::Rare { is_indexed } = place.about {
+                touched ^= self.targets.warm(target);
                 op = Op::new(place.kind, self.rare.put(Rare { target, is_indexed }));
             }
             let event = Event { thread: place.actor, op, site: place.site };
@@ -425,13 +426,13 @@ impl Model {
             }
             at += place.words as usize;
         }
+        std::hint::black_box(touched);
         self.look_up(chunk);
         Ok(())
     }
 
     fn look_up(&mut self, chunk: &mut [Stamped<Event>]) {
         let Model { fields, elements, targets, names, symbols, .. } = self;
-        let symbols = Arc::make_mut(symbols);
         let (fields, elements) = (fields.take(), elements.take());
         // First loops that only touch memory, so that the cache misses overlap.
         let touched = fields.iter().fold(0, |sum, lookup| sum ^ targets.warm(lookup.target));
@@ -486,7 +487,6 @@ impl Model {
     fn rare_id(&mut self, kind: Kind, rare: u32) -> Op {
         let Rare { target, is_indexed } = self.rare.take(rare);
         let Model { targets, names, symbols, .. } = self;
-        let symbols = Arc::make_mut(symbols);
         Op::new(
             kind,
             match is_indexed {

@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::ids::Ids;
 use super::wire;
@@ -138,12 +139,12 @@ impl Targets {
         kind: Kind,
         target: Target,
         names: &[Box<[u8]>],
-        symbols: &mut Symbols,
+        symbols: &mut Arc<Symbols>,
     ) -> u32 {
         if let Some(id) = self.ids.get(target.key) {
             return id;
         }
-        let id = self.make(kind, target.key, None, names, symbols);
+        let id = self.make(kind, target.key, None, names, Arc::make_mut(symbols));
         self.ids.insert(target.key, id);
         id
     }
@@ -155,13 +156,13 @@ impl Targets {
         kind: Kind,
         target: Target,
         names: &[Box<[u8]>],
-        symbols: &mut Symbols,
+        symbols: &mut Arc<Symbols>,
     ) -> u32 {
         let key = (target.key, target.index);
         if let Some(id) = self.elements.get(key) {
             return id;
         }
-        let id = self.make(kind, target.key, Some(target.index), names, symbols);
+        let id = self.make(kind, target.key, Some(target.index), names, Arc::make_mut(symbols));
         self.elements.insert(key, id);
         id
     }
@@ -325,14 +326,14 @@ mod tests {
 
     struct Model {
         targets: Targets,
-        symbols: Symbols,
+        symbols: Arc<Symbols>,
         names: Vec<Box<[u8]>>,
     }
 
     impl Model {
         fn new() -> Model {
             let names = NAMES.iter().map(|name| name.as_bytes().into()).collect();
-            let (targets, symbols) = (Targets::default(), Symbols::default());
+            let (targets, symbols) = (Targets::default(), Arc::default());
             let mut model = Model { targets, symbols, names };
             model.object(12, 1);
             model.object(7, 6);
@@ -341,7 +342,8 @@ mod tests {
         }
 
         fn object(&mut self, object: u64, class: u32) {
-            self.targets.object(object, class, &self.names, &mut self.symbols.vars);
+            let symbols = Arc::make_mut(&mut self.symbols);
+            self.targets.object(object, class, &self.names, &mut symbols.vars);
         }
 
         fn id(&mut self, kind: Kind, name: u32, object: u64, index: Option<u64>) -> u32 {
