@@ -70,6 +70,7 @@ fn joined(before: Option<&OsStr>, option: &str) -> OsString {
 }
 
 /// Where the agent is: beside the program as built or unpacked, or where packages put libraries.
+/// `cargo test` builds it in `deps` only, and may leave an old one beside the program.
 fn library(given: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
     if let Some(given) = given {
         if !given.is_file() {
@@ -80,7 +81,7 @@ fn library(given: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
     let program = std::env::current_exe()?.canonicalize()?;
     let dir = program.parent().unwrap_or(Path::new("."));
     let places =
-        [dir.join(LIBRARY), dir.join("deps").join(LIBRARY), dir.join("../lib").join(LIBRARY)];
+        [dir.join("deps").join(LIBRARY), dir.join(LIBRARY), dir.join("../lib").join(LIBRARY)];
     Ok(places.into_iter().find(|place| place.is_file()))
 }
 
