@@ -4,6 +4,7 @@
 //! Everything works by insertion. Where code does not fit any more, array elements are given up
 //! first, then fields; locks, blocks and threads last. What was given up is told.
 
+mod accesses;
 pub mod annotations;
 mod blocks;
 pub mod calls;

@@ -8,6 +8,7 @@ mod jvm;
 mod keys;
 mod memory;
 mod natives;
+mod repeats;
 mod statics;
 mod threads;
 pub mod variables;

@@ -12,13 +12,11 @@ use super::buffer::Buffer;
 use super::jvm::Jni;
 use super::keys::KeyHandles;
 use super::memory::{Seized, seize, word_at};
+use super::repeats;
 use super::threads::Threads;
 use crate::holds::Given;
-use crate::hook::TOLD_BYTES;
-use crate::program::access_facts;
 use crate::rewrite::model::Model;
 use crate::rewrite::names::{is_platform, readable_type};
-use crate::rewrite::site::Target;
 use crate::sender::lock;
 
 /// Words in the buffer of a platform thread, and of a virtual one, of which there may be many.
@@ -43,11 +41,11 @@ pub struct Handles {
     trash: jfieldID,
     next_id: jfieldID,
     last_id: jfieldID,
-    tx: jfieldID,
-    next_tx: jfieldID,
-    last_tx: jfieldID,
-    told: jfieldID,
-    chance: jfieldID,
+    pub(super) tx: jfieldID,
+    pub(super) next_tx: jfieldID,
+    pub(super) last_tx: jfieldID,
+    pub(super) told: jfieldID,
+    pub(super) chance: jfieldID,
     get_name: jmethodID,
     is_virtual: Option<jmethodID>,
     pub(super) hook: jclass,
@@ -55,7 +53,7 @@ pub struct Handles {
     pub(super) class: jclass,
     pub(super) for_name: jmethodID,
     pub(super) unsafe_object: jobject,
-    field_offset: jmethodID,
+    pub(super) field_offset: jmethodID,
     pub(super) reflected_offset: jmethodID,
     pub(super) static_offset: jmethodID,
     pub(super) ensure_initialised: jmethodID,
@@ -171,7 +169,7 @@ fn declare(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) -> u32 {
     number
 }
 
-fn is_virtual(handles: &Handles, jni: Jni, thread: jobject) -> bool {
+pub(super) fn is_virtual(handles: &Handles, jni: Jni, thread: jobject) -> bool {
     handles.is_virtual.is_some_and(|method| jni.call_boolean(thread, method))
 }
 
@@ -273,80 +271,6 @@ extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -
         jni.set_long(thread, handles.last_id, first + Threads::ids_at_a_time());
         first as jlong
     })
-}
-
-/// A thread that numbers its transactions needs the table of what it has told, too.
-#[unsafe(export_name = "Java_java_lang_PacelineHook_moreNumbers")]
-extern "system" fn more_numbers(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
-    guarded(env, |agent, handles, jni| {
-        if jni.get_long(thread, handles.told) == 0 {
-            // SAFETY: the size is not 0.
-            let table = unsafe { libc::calloc(1, TOLD_BYTES) };
-            if table.is_null() {
-                std::process::abort();
-            }
-            jni.set_long(thread, handles.told, table as u64);
-        }
-        let first = agent.threads.more_numbers();
-        jni.set_long(thread, handles.next_tx, first);
-        jni.set_long(thread, handles.last_tx, first + Threads::ids_at_a_time());
-        jni.set_long(thread, handles.chance, first);
-        first as jlong
-    })
-}
-
-#[unsafe(export_name = "Java_java_lang_PacelineHook_siteFacts")]
-extern "system" fn site_facts(env: *mut JNIEnv, _class: jclass, site: jint) -> jlong {
-    guarded(env, |agent, _, _| {
-        let facts = lock(&agent.sender.facts).access(site as u32);
-        agent.sites.at(site as usize).store(facts, Ordering::Release);
-        facts as jlong
-    })
-}
-
-#[unsafe(export_name = "Java_java_lang_PacelineHook_readFacts")]
-extern "system" fn read_facts(
-    env: *mut JNIEnv,
-    _class: jclass,
-    object: jobject,
-    site: jint,
-    class_facts: jlong,
-) -> jlong {
-    guarded(env, |agent, handles, jni| {
-        let word = class_facts as u64 >> 32;
-        let facts = resolve_field(agent, handles, jni, object, site as u32, word)
-            .unwrap_or(access_facts::NOTHING);
-        agent.sites.at(site as usize).store(facts, Ordering::Release);
-        facts as jlong
-    })
-}
-
-/// The facts of a site that reads a field of an object, whose word is at an offset.
-fn resolve_field(
-    agent: &Agent,
-    handles: &Handles,
-    jni: Jni,
-    object: jobject,
-    site: u32,
-    word: u64,
-) -> Option<u64> {
-    let (facts, declaring, name) = {
-        let mut known = lock(&agent.sender.facts);
-        let facts = known.access(site);
-        let Target::Field { owner, name } = known.site(site)?.target.clone() else { return None };
-        let declaring = known.declaring(&owner, &name).map_or(&owner[..], |it| it.0).to_vec();
-        (facts, declaring, name)
-    };
-    let mut class = jni.class_of(object);
-    while class_name(&agent.jvmti.signature(class)) != declaring {
-        class = jni.super_class(class)?;
-    }
-    let name = jni.string(&name)?;
-    let field = jni.call_long(handles.unsafe_object, handles.field_offset, &[class, name])?;
-    if word == 0 || word.max(field) > access_facts::MOST {
-        return None;
-    }
-    Some(facts | word << access_facts::WORD_OFFSET | field << access_facts::FIELD_OFFSET)
 }
 
 #[unsafe(export_name = "Java_java_lang_PacelineHook_seize")]
@@ -470,14 +394,7 @@ extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, addr
             // SAFETY: it came from `grow`, and the thread has forgotten it.
             unsafe { libc::free(memory) };
         }
-        // Should it go on, it begins anew.
-        for field in [handles.tx, handles.next_tx, handles.last_tx] {
-            jni.set_long(thread, field, 0);
-        }
-        let told = jni.get_long(thread, handles.told) as *mut c_void;
-        jni.set_long(thread, handles.told, 0);
-        // SAFETY: it is null or came from `more_numbers`, and the thread has forgotten it.
-        unsafe { libc::free(told) };
+        repeats::forget(handles, jni, thread);
         let trash = jni.get_long(thread, handles.trash);
         jni.set_long(thread, handles.trash, 0);
         agent.threads.close(number, [address as u64, trash]);
