@@ -3,7 +3,7 @@
 //!
 //! One instruction a line; `;` starts a comment. `method ACCESS NAME DESCRIPTOR` to `end` is a method
 //! (`native` in place of code when it has none; `reserved` ones run on even if the stack overflows, `inline` and `apart` speak to the compilers), `field ACCESS NAME DESCRIPTOR` a field, `name:` a
-//! label, `catch FROM TO HANDLER` a protected range. Stack and locals are generous. Some words
+//! label, `catch FROM TO HANDLER` a protected range. The stack is generous. Some words
 //! stand for the few instructions that nearly every method needs: see `shorthand`.
 
 use std::collections::HashMap;
@@ -112,9 +112,11 @@ impl Assembler<'_, '_> {
         } else if let Some(opcode) = jump(word) {
             let label = method.label(operands.first().ok_or(WRONG)?);
             method.body.jump(opcode, label);
-        } else if let Some(opcode) = with_local(word) {
-            method.body.op(opcode);
+        } else if word == "bipush" {
+            method.body.op(0x10);
             method.body.op(number.ok_or(WRONG)? as u8);
+        } else if let Some(opcode) = with_local(word) {
+            method.body.local(opcode, number.ok_or(WRONG)? as u8);
         } else if word == "long" {
             let constant = out.pool.add_long(number.ok_or(WRONG)?)?;
             method.body.constant(0x14, constant);
@@ -302,7 +304,6 @@ fn with_local(word: &str) -> Option<u8> {
         "istore" => 0x36,
         "lstore" => 0x37,
         "astore" => 0x3a,
-        "bipush" => 0x10,
         _ => return None,
     })
 }

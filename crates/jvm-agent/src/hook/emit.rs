@@ -6,8 +6,6 @@ use crate::classfile::{Failure, Outcome, Pool, put2, put4};
 use crate::rewrite::names::parameters;
 
 const STACK: u16 = 16;
-/// Local variables beside the parameters.
-const LOCALS: u16 = 16;
 const VERSION: u32 = 49;
 /// Not a flag of class files: the method may use the stack that is reserved for what must not be
 /// cut in the middle by an overflow.
@@ -98,7 +96,8 @@ impl Emitter {
         let attributes = u16::from(body.is_some()) + u16::from(mark.is_some());
         [access, name, descriptor, attributes].iter().for_each(|&n| put2(out, n));
         if let Some(body) = body {
-            body.finish(code_name, slots + LOCALS, out)?;
+            let locals = slots.max(body.locals);
+            body.finish(code_name, locals, out)?;
         }
         if let Some(body) = mark {
             put2(out, annotations_name);
@@ -133,9 +132,19 @@ pub struct Body {
     /// Where a jump is, and to which label.
     jumps: Vec<(usize, usize)>,
     protected: Vec<[usize; 3]>,
+    /// Slots of local variables that are used. Not more: the less stack a method of ours needs, the
+    /// rarer it is the one that overflows it.
+    locals: u16,
 }
 
 impl Body {
+    /// An instruction with a local variable, which may take two slots.
+    pub fn local(&mut self, opcode: u8, index: u8) {
+        self.op(opcode);
+        self.op(index);
+        self.locals = self.locals.max(u16::from(index) + 2);
+    }
+
     /// A label that has no place yet.
     pub fn label(&mut self) -> usize {
         self.labels.push(None);

@@ -454,7 +454,17 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             let site = self.site(Kind::Release, Target::Object, line, context)?;
             let release = Snippet::new(pool).number(site)?.call(b"release", b"(I)V")?.code;
             exits.returned.splice(0..0, release.clone());
-            exits.thrown.splice(0..0, release);
+            exits.thrown = match begin {
+                // One call: if the stack is full, the first of two would throw when it is done.
+                Some(begin) => {
+                    Snippet::new(pool)
+                        .number(site)?
+                        .number(begin + 1)?
+                        .call(b"releasedThrown", b"(II)V")?
+                        .code
+                }
+                None => release,
+            };
         } else if let Some(site) = begin {
             entry.extend(Snippet::new(pool).number(site)?.call(b"enter", b"(I)V")?.code);
         }
