@@ -12,6 +12,7 @@
 //! Nothing here knows a language or a virtual machine.
 
 mod ids;
+mod mend;
 pub mod merge;
 mod output;
 mod reader;

@@ -4,6 +4,7 @@ use std::hint::select_unpredictable;
 use std::io::{BufReader, Read};
 use std::sync::Arc;
 
+use super::mend::{Holders, Mended};
 use super::merge::{Merge, Stamped};
 use super::targets::{Target, TargetNo, Targets};
 use super::wire::{self, Frame, FrameReader, Hello, Next, NoteFrame, SiteFrame, damaged};
@@ -43,6 +44,7 @@ struct Model {
     rare: Waiting,
     threads: Vec<Thread>,
     targets: Targets,
+    holders: Holders,
     /// Shared when all has been read.
     symbols: Arc<Symbols>,
     skipped: Skipped,
@@ -237,7 +239,7 @@ impl StreamReader {
         self.refusal.take().map_or(Ok(()), Err)?;
         loop {
             let StreamReader { merge, model, .. } = self;
-            let most = BATCH - events.len();
+            let most = BATCH.saturating_sub(events.len());
             let mut actor = (u32::MAX, NOBODY);
             let taken = merge.take(most, |thread, event| {
                 if event.thread == NOBODY {
@@ -246,11 +248,12 @@ impl StreamReader {
                 if actor.0 != thread {
                     actor = (thread, model.thread(thread)?);
                 }
-                events.push(Event { thread: actor.1, op: model.resolved(event.op)?, ..*event });
+                let event = Event { thread: actor.1, op: model.resolved(event.op)?, ..*event };
+                model.add(event, events);
                 Ok(())
             })?;
             let is_used_up = taken < most;
-            if events.len() == BATCH || is_used_up && self.frames.is_none() {
+            if events.len() >= BATCH || is_used_up && self.frames.is_none() {
                 return Ok(());
             }
             if is_used_up {
@@ -270,6 +273,7 @@ impl Model {
             rare: Waiting::default(),
             threads: Vec::new(),
             targets: Targets::default(),
+            holders: Holders::default(),
             symbols: Arc::default(),
             skipped: Skipped::default(),
             recording: Recording::default(),
@@ -482,6 +486,26 @@ impl Model {
             | Op::BarrierEnter(BarrierId(rare))
             | Op::BarrierExit(BarrierId(rare)) => Ok(self.rare_id(op.kind(), rare)),
         }
+    }
+
+    /// Adds an event, and what was lost before it.
+    #[inline(always)]
+    fn add(&mut self, event: Event, events: &mut Vec<Event>) {
+        match self.holders.mend(&event) {
+            Mended::Whole => events.push(event),
+            Mended::After(lost) => {
+                self.was_mended();
+                events.extend([lost, event]);
+            }
+            Mended::Void => self.was_mended(),
+        }
+    }
+
+    #[cold]
+    fn was_mended(&mut self) {
+        let text = "a lock was taken or given up and the recorder could not tell";
+        self.recording.note(NoteKind::Inexact, text, 1);
+        self.publish();
     }
 
     fn rare_id(&mut self, kind: Kind, rare: u32) -> Op {
