@@ -2,6 +2,7 @@
 //! that rests on an order which may not have been observed is a warning.
 
 use paceline_analysis::finding::{Rule, Severity};
+use paceline_trace::record::wire;
 use paceline_trace::{Note, NoteKind, Recording};
 
 use crate::compose;
@@ -69,6 +70,10 @@ pub fn soften(recording: &Recording, findings: &mut [Finding]) {
             "may be a false alarm: the program also orders its threads in a way that is not in the \
              trace (see the notes)",
         ),
+        () if leaves_out_order(recording) && rests_on_absence(&finding.rule) => Some(
+            "may be a false alarm: repeated reads of volatile variables were not recorded; record \
+             for this property (`--property`)",
+        ),
         () => None,
     };
     for finding in findings.iter_mut().filter(|f| f.severity == Severity::Violation.name()) {
@@ -77,6 +82,12 @@ pub fn soften(recording: &Recording, findings: &mut [Finding]) {
             finding.remark.get_or_insert_with(|| why.to_owned());
         }
     }
+}
+
+/// Whether something that orders threads was left out on purpose.
+fn leaves_out_order(recording: &Recording) -> bool {
+    let text = wire::note::REPEATED_ORDER;
+    recording.of(NoteKind::Filter).any(|note| note.text.as_bytes() == text)
 }
 
 /// Whether a rule is about two events that nothing orders. The others follow from orders that were

@@ -14,6 +14,7 @@ use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Source as _};
 
 use crate::args::SelectArgs;
+use crate::checking::Property;
 use crate::observe::{ObserveArgs, Observed, RecorderOptions, Repeats, observe};
 use crate::output::{Output, cannot_write};
 use crate::status::{Status, complain, note, warn};
@@ -32,12 +33,18 @@ use crate::status::{Status, complain, note, warn};
 #[command(after_help = "\
 Examples:
   paceline record -o trace.pace -- java -jar app.jar
+  paceline record --property race -o trace.pace -- java -jar app.jar
   paceline record --complete -o tests-%p.pace -- mvn test
   paceline check trace.pace")]
 pub struct Args {
     /// Where to keep the trace; the ending tells the format
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: PathBuf,
+    /// What is to be decided later; several with commas
+    ///
+    /// Less has to be recorded for atomicity alone than for races, too.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "atomicity")]
+    property: Vec<Property>,
     /// Leave nothing out: all methods, to be selected later, and all accesses that may matter
     #[arg(long)]
     complete: bool,
@@ -61,7 +68,11 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
     let (atomic, except) = (args.select.atomic()?, args.select.except()?);
     let options = RecorderOptions {
         all_methods: args.complete && atomic.is_empty() && except.is_empty(),
-        repeats: if args.complete { Repeats::Keep } else { Repeats::Epoch },
+        repeats: if args.complete {
+            Repeats::Keep
+        } else {
+            Repeats::for_properties(&args.property)
+        },
         atomic,
         except,
         atomic_annotations: args.observe.atomic_annotation.clone(),

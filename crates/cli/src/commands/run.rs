@@ -109,23 +109,8 @@ fn recorder_options(args: &Args) -> anyhow::Result<RecorderOptions> {
         atomic_annotations = args.deterministic_annotation.clone();
     }
     let observe = args.observe.clone();
-    let repeats = what_may_be_left_out(&args.question.property);
+    let repeats = Repeats::for_properties(&args.question.property);
     Ok(RecorderOptions { atomic, except, atomic_annotations, all_methods: false, repeats, observe })
-}
-
-/// Which repeated accesses make no difference. Reduction counts them, and for cooperability the
-/// analysis decides where transactions begin.
-fn what_may_be_left_out(properties: &[Property]) -> Repeats {
-    let least = properties.iter().map(|property| match property {
-        Property::Atomicity => 2,
-        Property::Determinism | Property::Race => 1,
-        Property::Cooperability | Property::Reduction | Property::All => 0,
-    });
-    match least.min() {
-        None | Some(2..) => Repeats::Block,
-        Some(1) => Repeats::Epoch,
-        Some(..=0) => Repeats::Keep,
-    }
 }
 
 fn round(
@@ -236,18 +221,5 @@ fn exit(on_findings: u8, ended: Ended, ending: Ending) -> ExitCode {
         (Status::Clean, code) => code.into(),
         (status, code) if code == 0 || ending.has_findings => status.into(),
         (Status::Nothing | Status::Incomplete | Status::Error, code) => code.into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_property_that_needs_most_decides_what_is_left_out() {
-        assert_eq!(what_may_be_left_out(&[Property::Atomicity]), Repeats::Block);
-        assert_eq!(what_may_be_left_out(&[Property::Atomicity, Property::Race]), Repeats::Epoch);
-        assert_eq!(what_may_be_left_out(&[Property::Race, Property::Reduction]), Repeats::Keep);
-        assert_eq!(what_may_be_left_out(&[Property::All]), Repeats::Keep);
     }
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
 
+use crate::checking::Property;
+
 /// How a program is observed.
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Observing")]
@@ -50,6 +52,21 @@ pub enum Repeats {
 }
 
 impl Repeats {
+    /// What makes no difference for any of these. Reduction counts repetitions, and for
+    /// cooperability the analysis decides where transactions begin.
+    pub fn for_properties(properties: &[Property]) -> Repeats {
+        let least = properties.iter().map(|property| match property {
+            Property::Atomicity => 2,
+            Property::Determinism | Property::Race => 1,
+            Property::Cooperability | Property::Reduction | Property::All => 0,
+        });
+        match least.min() {
+            None | Some(2..) => Repeats::Block,
+            Some(1) => Repeats::Epoch,
+            Some(..=0) => Repeats::Keep,
+        }
+    }
+
     fn name(self) -> &'static [u8] {
         match self {
             Repeats::Keep => b"keep",
@@ -108,6 +125,15 @@ impl RecorderOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_property_that_needs_most_decides_what_is_left_out() {
+        use Property::{All, Atomicity, Race, Reduction};
+        assert_eq!(Repeats::for_properties(&[Atomicity]), Repeats::Block);
+        assert_eq!(Repeats::for_properties(&[Atomicity, Race]), Repeats::Epoch);
+        assert_eq!(Repeats::for_properties(&[Race, Reduction]), Repeats::Keep);
+        assert_eq!(Repeats::for_properties(&[All]), Repeats::Keep);
+    }
 
     #[test]
     fn options_are_lines() {

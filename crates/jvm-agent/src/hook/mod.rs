@@ -63,7 +63,7 @@ pub const TOLD_BYTES: usize = (2 * 32) << TOLD_BITS;
 /// So many times each block inside of another one is told in any case.
 const RARE: u64 = 256;
 /// Later one of so many is, as a power of two.
-const CHANCE_BITS: u32 = 6;
+const CHANCE_BITS: u32 = 8;
 
 /// Which accesses that a transaction repeats are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -34,8 +34,14 @@ const OWNER_BITS: u32 = 20;
 /// How often partly filled buffers are sent.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
 
-const REPEATED: &[u8] = b"accesses that repeat one of the same block (a check of other blocks, of \
-                          reduction or of cooperability may miss something)";
+/// What the report says about them. Volatile variables order threads: who reads the trace must know.
+fn left_out(repeats: Repeats) -> Option<&'static [u8]> {
+    match repeats {
+        Repeats::Keep => None,
+        Repeats::Block => Some(note::REPEATED_ORDER),
+        Repeats::Epoch => Some(note::REPEATED),
+    }
+}
 
 /// Sites of the agent itself.
 pub struct OwnSites {
@@ -266,8 +272,8 @@ impl Agent {
             b"fields and array elements that one thread only has touched",
             0,
         );
-        if self.options.repeats != Repeats::Keep {
-            self.sender.note(note::FILTER, REPEATED, 0);
+        if let Some(text) = left_out(self.options.repeats) {
+            self.sender.note(note::FILTER, text, 0);
         }
         self.threads.flush(&self.sender);
         self.sender.finish();
