@@ -58,6 +58,7 @@ impl Write for Sink {
 
 const OVERLAPPED: &[u8] =
     b"calls of atomic or concurrent objects that overlapped and run code of the application";
+const OVERFLOWED: &[u8] = b"a stack overflowed, and ends of blocks or releases may be missing";
 const STRAY: &[u8] = b"releases of locks by threads that did not take them";
 
 const CHUNK: usize = 1 << 12;
@@ -143,6 +144,11 @@ impl Sender {
         if self.inexact.fetch_add(1, Ordering::Relaxed) == 0 {
             self.warn(note::INEXACT, OVERLAPPED);
         }
+    }
+
+    /// A stack was full, maybe too full for what had to be told.
+    pub fn overflowed(&self) {
+        self.note(note::INEXACT, OVERFLOWED, 1);
     }
 
     /// Counts a lock operation that fits to none before.

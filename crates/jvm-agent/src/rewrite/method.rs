@@ -468,6 +468,11 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         } else if let Some(site) = begin {
             entry.extend(Snippet::new(pool).number(site)?.call(b"enter", b"(I)V")?.code);
         }
+        if is_block || is_locked {
+            let object = b"(Ljava/lang/Object;)V";
+            let told = Snippet::new(pool).ops(&[op::DUP]).call(b"thrown", object)?;
+            exits.thrown.extend(told.code);
+        }
         Ok(())
     }
 

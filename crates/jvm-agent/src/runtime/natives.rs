@@ -420,6 +420,11 @@ extern "system" fn inexact(env: *mut JNIEnv, _class: jclass, _site: jint) {
     guarded(env, |agent, _, _| agent.sender.inexact());
 }
 
+#[unsafe(export_name = "Java_java_lang_PacelineHook_overflowed")]
+extern "system" fn overflowed(env: *mut JNIEnv, _class: jclass) {
+    guarded(env, |agent, _, _| agent.sender.overflowed());
+}
+
 #[unsafe(export_name = "Java_java_lang_PacelineHook_unmodelled")]
 extern "system" fn unmodelled(env: *mut JNIEnv, _class: jclass, object: jobject) {
     guarded(env, |agent, _, jni| {

@@ -1,6 +1,7 @@
 // Recursion until the stack is full, with locks held and atomic blocks open: the program survives
 // it, and so must the record of it.
 // atomic: TooDeep.deep, TooDeep.count
+// gap: a stack overflowed
 
 final class TooDeep {
     private int value;
