@@ -1,5 +1,6 @@
 // Classes of the application that extend those of java.util.concurrent, and synchronizers of its own.
 // atomic: Extended.add, Extended.count, Extended.put, Extended.guard, Extended.opened
+// gap: a class that extends java.util.concurrent
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
