@@ -326,10 +326,8 @@ impl<S: SlotSet> Ancestors<S> {
         Reach::Finished(slot)
     }
 
-    fn resolve_class(&mut self, node: Node, mut index: u32) -> Reach {
-        while self.classes[index as usize].forward != index {
-            index = self.classes[index as usize].forward;
-        }
+    fn resolve_class(&mut self, node: Node, index: u32) -> Reach {
+        let index = self.root(index);
         self.refresh(index as usize);
         if self.classes[index as usize].set.is_empty() {
             self.links[node.0 as usize] = Link::Dead;

@@ -251,7 +251,7 @@ impl<S: SlotSet> Ancestors<S> {
     }
 
     /// The class that a class has become one with in the end.
-    fn root(&self, mut index: u32) -> u32 {
+    pub(super) fn root(&self, mut index: u32) -> u32 {
         while self.classes[index as usize].forward != index {
             index = self.classes[index as usize].forward;
         }

@@ -182,14 +182,12 @@ pub mod note {
     pub const LOST: &[u8] = b"lost";
     /// Anything else that a reader of the report should know.
     pub const REMARK: &[u8] = b"remark";
-
     /// A text for `FILTER`: what a block repeats without consequences.
     pub const REPEATED: &[u8] = b"accesses that repeat one of the same block (a check of other \
         blocks, of reduction or of cooperability may miss something)";
     /// The same where accesses that order threads are left out too. Then a race is no certainty.
     pub const REPEATED_ORDER: &[u8] = b"accesses that repeat one of the same block, also of \
-        volatile variables (a check of other blocks, of races, of determinism, of reduction or of \
-        cooperability may miss something)";
+        volatile variables (a check of anything but these blocks may miss something)";
 }
 
 /// One frame.
