@@ -123,19 +123,28 @@ fn each_program(
     for jdk in jdks(programs.len()) {
         let programs: Vec<_> = programs.iter().filter(|it| it.needs() <= jdk.version).collect();
         let classes = compile(&jdk, &programs);
-        for program in programs {
-            let plain = finish(&mut java(&jdk, classes.path(), program));
-            for _ in 0..runs {
-                for problem in observe(&jdk, classes.path(), program, &plain, &judge) {
-                    let problem = format!("{} on JDK {}: {problem}\n", program.name, jdk.version);
-                    // At once, because many runs take their time.
-                    let _ = std::io::stderr().write_all(problem.as_bytes());
-                    wrong += &problem;
+        let plain = |it: &&Program| finish(&mut java(&jdk, classes.path(), it));
+        let plain: Vec<_> = programs.iter().map(plain).collect();
+        for run in 1..=runs {
+            let before = wrong.len();
+            for (program, plain) in programs.iter().zip(&plain) {
+                for problem in observe(&jdk, classes.path(), program, plain, &judge) {
+                    wrong += &format!("{} on JDK {}: {problem}\n", program.name, jdk.version);
                 }
+            }
+            if runs > 1 {
+                tell(run, programs.len(), jdk.version, &wrong[before..]);
             }
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// Says how far it is, because many runs take their time; and not by `eprintln!`, which is only shown
+/// of tests that fail.
+fn tell(run: usize, programs: usize, version: u32, wrong: &str) {
+    let text = format!("run {run} of {programs} programs on JDK {version} is done\n{wrong}");
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// One observed run: what is wrong with it.

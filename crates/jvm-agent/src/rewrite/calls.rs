@@ -13,8 +13,9 @@ const TABLE: &str = include_str!("calls.table");
 pub struct Table {
     /// The modelled methods.
     pub calls: Vec<Call>,
-    /// Classes that order threads in a way that is not modelled, with slashes.
-    pub unmodelled: Vec<String>,
+    /// Classes that order threads or access variables in a way that is not modelled, with slashes, and
+    /// which of their methods do; all if none is named.
+    pub unmodelled: HashMap<String, Vec<String>>,
     /// Classes that need no model, and which of their methods; all if none is named.
     pub known: HashMap<String, Vec<String>>,
 }
@@ -61,7 +62,9 @@ fn read(text: &str) -> Option<Table> {
             ["known", class, ref methods @ ..] => {
                 table.known.insert(class.to_owned(), owned(methods));
             }
-            ["unmodelled", class] => table.unmodelled.push(class.to_owned()),
+            ["unmodelled", class, ref methods @ ..] => {
+                table.unmodelled.insert(class.to_owned(), owned(methods));
+            }
             [shape, kinds, descriptor, ref names @ ..] => {
                 let part = part.as_ref()?;
                 let kinds = kinds_named(kinds)?;
@@ -136,7 +139,7 @@ mod tests {
         let table = read(TABLE).expect("a well-formed table");
         assert!(table.calls.len() > 300);
         assert!(table.calls.iter().any(|c| c.name == "lock" && c.model == Model::Taken));
-        assert!(table.unmodelled.iter().any(|c| c == "java/util/concurrent/StructuredTaskScope"));
+        assert!(table.unmodelled.contains_key("java/util/concurrent/StructuredTaskScope"));
     }
 
     #[test]

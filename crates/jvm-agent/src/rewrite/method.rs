@@ -324,7 +324,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             return Ok(());
         }
         match variables::find(&called) {
-            Some(Known::Access(access)) if opcode == op::INVOKEVIRTUAL => {
+            Some(Known::Access(access)) if opcode == access.opcode() => {
                 return self.access(code, i, &access, context, pool);
             }
             Some(Known::Harmless) => return Ok(()),

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use super::calls::table;
 use super::names::{dotted, parameters};
 use super::site::Target;
+use super::variables::{self, Known};
 use crate::classfile::pool::Reference;
 use paceline_trace::Kind;
 
@@ -290,17 +291,26 @@ fn names(call: &Call, owner: &[u8]) -> bool {
         || call.also.iter().any(|class| class.as_bytes() == owner)
 }
 
-/// The name of something that orders threads in a way that is not modelled, if a call is that.
+/// The name of something that orders threads, or accesses variables, in a way that is not modelled,
+/// if a call is that.
 pub fn unmodelled(called: &Reference) -> Option<Vec<u8>> {
-    if is_unmodelled_class(called.owner) {
-        return Some(dotted(called.owner));
-    }
+    let named = std::str::from_utf8(called.owner).ok();
     let exact = [called.name, called.descriptor].concat();
     let is_this = |method: &String| [called.name, &exact[..]].contains(&method.as_bytes());
-    let known = std::str::from_utf8(called.owner).ok().and_then(|it| table().known.get(it));
+    if let Some(methods) = named.and_then(|it| table().unmodelled.get(it)) {
+        return match methods[..] {
+            [] => Some(dotted(called.owner)),
+            _ => methods.iter().any(is_this).then(|| method_name(called)),
+        };
+    }
+    let known = named.and_then(|it| table().known.get(it));
     let is_known = known.is_some_and(|methods| methods.is_empty() || methods.iter().any(is_this));
-    (is_concurrent(called.owner) && !is_known)
-        .then(|| [&dotted(called.owner)[..], b".", called.name].concat())
+    (is_watched(called.owner) && !is_known).then(|| method_name(called))
+}
+
+/// A method as notes have it.
+pub fn method_name(called: &Reference) -> Vec<u8> {
+    [&dotted(called.owner)[..], b".", called.name].concat()
 }
 
 /// The same for the class that a class of the application extends: code names the latter, so calls
@@ -315,7 +325,7 @@ pub fn unmodelled_base(class: &[u8]) -> Option<Vec<u8>> {
     ];
     let is_changed_inside =
         modelled.contains(&class) || all.is_some_and(Vec::is_empty) && !is_lock(class);
-    let concurrent = is_concurrent(class) && !is_changed_inside;
+    let concurrent = is_watched(class) && !is_changed_inside;
     (concurrent || is_unmodelled_class(class))
         .then(|| [b"a class that extends ", &dotted(class)[..]].concat())
 }
@@ -323,23 +333,28 @@ pub fn unmodelled_base(class: &[u8]) -> Option<Vec<u8>> {
 /// The same for a method that is referred to, to be called by the platform.
 pub fn unmodelled_reference(called: &Reference) -> Option<Vec<u8>> {
     let modelled = [true, false].into_iter().any(|is_static| find(called, is_static).is_some());
-    if modelled {
+    let accesses = matches!(variables::find(called), Some(Known::Access(_)));
+    if modelled || accesses {
         return Some([&dotted(called.owner)[..], b"::", called.name].concat());
     }
     unmodelled(called)
 }
 
 fn is_unmodelled_class(class: &[u8]) -> bool {
-    table().unmodelled.iter().any(|it| it.as_bytes() == class)
+    let methods = std::str::from_utf8(class).ok().and_then(|it| table().unmodelled.get(it));
+    methods.is_some_and(Vec::is_empty)
 }
 
 fn is_lock(class: &[u8]) -> bool {
     class.starts_with(b"java/util/concurrent/locks/")
 }
 
-fn is_concurrent(class: &[u8]) -> bool {
-    class.starts_with(b"java/util/concurrent/") && !class.ends_with(b"Exception")
-        || class == b"java/lang/invoke/VarHandle"
+/// Whether a class has no methods that are harmless but those that are known to be.
+fn is_watched(class: &[u8]) -> bool {
+    const OTHERS: &[&[u8]] =
+        &[b"java/lang/invoke/VarHandle", b"sun/misc/Unsafe", b"jdk/internal/misc/Unsafe"];
+    let concurrent = class.starts_with(b"java/util/concurrent/") && !class.ends_with(b"Exception");
+    concurrent || OTHERS.contains(&class)
 }
 
 #[cfg(test)]
@@ -364,6 +379,10 @@ mod tests {
         assert!(!told("java/util/concurrent/locks/ReentrantLock.isLocked()Z"));
         assert!(!told("java/util/concurrent/ExecutionException.<init>()V"));
         assert!(!told("java/util/HashMap.values()Ljava/util/Collection;"));
+        assert!(told("sun/misc/Unsafe.putOrderedInt(Ljava/lang/Object;JI)V"));
+        assert!(!told("sun/misc/Unsafe.objectFieldOffset(Ljava/lang/reflect/Field;)J"));
+        assert!(told("java/lang/invoke/MethodHandles$Lookup.findGetter()V"));
+        assert!(!told("java/lang/invoke/MethodHandles$Lookup.findVirtual()V"));
     }
 
     #[test]
@@ -371,6 +390,8 @@ mod tests {
         let told = |text| unmodelled_reference(&called(text)).is_some();
         assert!(told("java/util/concurrent/locks/Lock.lock()V"));
         assert!(told("java/util/concurrent/locks/LockSupport.park()V"));
+        assert!(told("java/lang/reflect/Field.getInt(Ljava/lang/Object;)I"));
+        assert!(!told("java/lang/reflect/Field.getName()Ljava/lang/String;"));
         assert!(!told("java/util/concurrent/TimeUnit.sleep(J)V"));
         assert!(!told("App.lock()V"));
     }

@@ -1,8 +1,9 @@
-//! Accesses through a VarHandle: a method of ours in the same class takes the place of each.
+//! Accesses through a VarHandle or by reflection: a method of ours in the same class takes the place of each.
 //!
-//! Such calls have whatever types the code wants, so there can be no method for them in the hook class.
-//! The one that is added holds the stripe of the variable, makes the call, and writes the record; an
-//! exception gives the stripe back. What the handle reaches is found out when it is used.
+//! Calls of a VarHandle have whatever types the code wants, and those of a `Field` ask which class
+//! calls; so there can be no method for them in the hook class. The one that is added holds the stripe
+//! of the variable, makes the call, and writes the record; an exception gives the stripe back. What the
+//! handle or `Field` reaches is found out when it is used.
 
 use super::model::Model;
 use super::names::{HOOK, parameters};
@@ -12,21 +13,63 @@ use crate::classfile::{Members, Outcome, Pool, put2, put4};
 use paceline_trace::Kind;
 
 const HANDLE: &[u8] = b"java/lang/invoke/VarHandle";
+const FIELD: &[u8] = b"java/lang/reflect/Field";
+const ARRAY: &[u8] = b"java/lang/reflect/Array";
+
+/// By what a variable is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Handle,
+    /// Whether its accesses are plain depends on the field.
+    Field,
+    /// By static methods.
+    Array,
+}
+
+impl Way {
+    fn of(owner: &[u8]) -> Option<Way> {
+        match owner {
+            HANDLE => Some(Way::Handle),
+            FIELD => Some(Way::Field),
+            ARRAY => Some(Way::Array),
+            _ => None,
+        }
+    }
+
+    fn class(self) -> &'static [u8] {
+        match self {
+            Way::Handle => HANDLE,
+            Way::Field => FIELD,
+            Way::Array => ARRAY,
+        }
+    }
+
+    /// The descriptor of the object that is called, if there is one.
+    fn receiver(self) -> Vec<u8> {
+        match self {
+            Way::Handle | Way::Field => [b"L", self.class(), b";"].concat(),
+            Way::Array => Vec::new(),
+        }
+    }
+}
 
 /// How an access is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcomes {
     /// It always does the same.
     One(Kind),
+    /// The first if the variable is plain, else the second.
+    Declared(Kind, Kind),
     /// An update if it returns true, else a read.
     Success,
     /// An update if it returns what it expected, else a read.
     Exchange,
 }
 
-/// A call of a VarHandle.
+/// A call that accesses a variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Access {
+    way: Way,
     mode: Vec<u8>,
     descriptor: Vec<u8>,
     outcomes: Outcomes,
@@ -34,7 +77,7 @@ pub struct Access {
     indexed: bool,
 }
 
-/// What is known about a call of a VarHandle.
+/// What is known about a call of such a class.
 pub enum Known {
     /// An access of a variable.
     Access(Access),
@@ -44,11 +87,22 @@ pub enum Known {
     Unmodelled,
 }
 
-/// What a call means; none if it is not one of a VarHandle.
+/// What a call means; none if it is of another class.
 pub fn find(called: &Reference) -> Option<Known> {
-    if called.owner != HANDLE {
-        return None;
+    let way = Way::of(called.owner)?;
+    match way {
+        Way::Handle if !is_harmless(called.name) => {
+            Some(handled(called).map_or(Known::Unmodelled, Known::Access))
+        }
+        Way::Handle => Some(Known::Harmless),
+        Way::Field | Way::Array => {
+            Some(reflected(way, called).map_or(Known::Harmless, Known::Access))
+        }
     }
+}
+
+/// Whether a method of a VarHandle neither accesses nor orders anything.
+fn is_harmless(name: &[u8]) -> bool {
     let harmless: &[&[u8]] = &[
         b"varType",
         b"coordinateTypes",
@@ -63,10 +117,26 @@ pub fn find(called: &Reference) -> Option<Known> {
         b"toString",
         b"getClass",
     ];
-    if harmless.contains(&called.name) {
-        return Some(Known::Harmless);
+    harmless.contains(&name)
+}
+
+/// An access by reflection: `get` or `set`, perhaps with the name of a primitive type behind it.
+fn reflected(way: Way, called: &Reference) -> Option<Access> {
+    const PRIMITIVES: &[&[u8]] =
+        &[b"", b"Boolean", b"Byte", b"Char", b"Short", b"Int", b"Long", b"Float", b"Double"];
+    let is_write = called.name.starts_with(b"set");
+    let kind = called.name.get(3..).filter(|_| is_write || called.name.starts_with(b"get"))?;
+    if !PRIMITIVES.contains(&kind) {
+        return None;
     }
-    Some(access(called).map_or(Known::Unmodelled, Known::Access))
+    let outcomes = match (way, is_write) {
+        (Way::Field, false) => Outcomes::Declared(Kind::Read, Kind::AtomicRead),
+        (Way::Field, true) => Outcomes::Declared(Kind::Write, Kind::AtomicWrite),
+        (Way::Handle | Way::Array, false) => Outcomes::One(Kind::Read),
+        (Way::Handle | Way::Array, true) => Outcomes::One(Kind::Write),
+    };
+    let (mode, descriptor) = (called.name.to_vec(), called.descriptor.to_vec());
+    Some(Access { way, mode, descriptor, outcomes, indexed: way == Way::Array })
 }
 
 /// The values that a mode takes behind the coordinates, and how it is told.
@@ -84,7 +154,7 @@ fn mode(name: &[u8]) -> Option<(usize, Outcomes)> {
     })
 }
 
-fn access(called: &Reference) -> Option<Access> {
+fn handled(called: &Reference) -> Option<Access> {
     let (values, outcomes) = mode(called.name)?;
     let types = parameters(called.descriptor);
     let coordinates = &types[..types.len().checked_sub(values)?];
@@ -99,7 +169,7 @@ fn access(called: &Reference) -> Option<Access> {
     let unseen = outcomes == Outcomes::Exchange && returned != types[coordinates.len()];
     let outcomes = if unseen { Outcomes::One(Kind::AtomicUpdate) } else { outcomes };
     let (mode, descriptor) = (called.name.to_vec(), called.descriptor.to_vec());
-    Some(Access { mode, descriptor, outcomes, indexed })
+    Some(Access { way: Way::Handle, mode, descriptor, outcomes, indexed })
 }
 
 fn returned(descriptor: &[u8]) -> &[u8] {
@@ -119,6 +189,8 @@ impl Access {
             Outcomes::One(Kind::AtomicRead) => &[Kind::AtomicRead],
             Outcomes::One(Kind::AtomicWrite) => &[Kind::AtomicWrite],
             Outcomes::One(_) => &[Kind::AtomicUpdate],
+            Outcomes::Declared(Kind::Write, _) => &[Kind::Write, Kind::AtomicWrite],
+            Outcomes::Declared(..) => &[Kind::Read, Kind::AtomicRead],
             Outcomes::Success | Outcomes::Exchange => &[Kind::AtomicUpdate, Kind::AtomicRead],
         }
     }
@@ -133,14 +205,22 @@ impl Access {
         if self.kinds().len() == 2 { Model::ReachedEither } else { Model::Reached }
     }
 
+    /// The instruction that makes the call.
+    pub fn opcode(&self) -> u8 {
+        match self.way {
+            Way::Handle | Way::Field => op::INVOKEVIRTUAL,
+            Way::Array => op::INVOKESTATIC,
+        }
+    }
+
     fn is_plain(&self) -> bool {
         matches!(self.outcomes, Outcomes::One(Kind::Read | Kind::Write))
     }
 
-    /// The descriptor of the method in its place: the handle, the parameters, the site.
+    /// The descriptor of the method in its place: the object called, the parameters, the site.
     fn bridge_descriptor(&self) -> Vec<u8> {
         let given = parameters(&self.descriptor).concat();
-        [b"(Ljava/lang/invoke/VarHandle;", &given[..], b"I)", returned(&self.descriptor)].concat()
+        [b"(", &self.way.receiver()[..], &given, b"I)", returned(&self.descriptor)].concat()
     }
 }
 
@@ -199,7 +279,7 @@ fn name(number: usize) -> Vec<u8> {
 
 /// Where the parameters of a bridge are.
 struct Locals {
-    /// Loads the handle and the parameters.
+    /// Loads the object called and the parameters.
     load: Vec<u8>,
     /// The slots of the parameters.
     slots: Vec<u8>,
@@ -212,8 +292,11 @@ const LSTORE: u8 = 0x37;
 const ILOAD: u8 = 0x15;
 
 fn locals(access: &Access) -> Locals {
-    let (mut load, mut slots) = (vec![op::ALOAD, 0], Vec::new());
-    let mut next = 1u8;
+    let (mut load, mut next) = match access.way {
+        Way::Handle | Way::Field => (vec![op::ALOAD, 0], 1u8),
+        Way::Array => (Vec::new(), 0),
+    };
+    let mut slots = Vec::new();
     for parameter in parameters(&access.descriptor) {
         load.extend([ILOAD + letter(parameter), next]);
         slots.push(next);
@@ -241,13 +324,17 @@ fn letter(descriptor: &[u8]) -> u8 {
 fn body(access: &Access, pool: &mut Pool) -> Outcome<Vec<u8>> {
     let locals = locals(access);
     let mut code = Vec::new();
-    // The types are loaded now: that may run code of the application, which must not find us holding.
-    with(&mut code, op::LDC_W, pool.add_method_type(&access.descriptor)?);
-    code.push(op::POP);
+    if access.way == Way::Handle {
+        // The types are loaded now: that may run code of the application, which must not find us
+        // holding.
+        with(&mut code, op::LDC_W, pool.add_method_type(&access.descriptor)?);
+        code.push(op::POP);
+    }
     begin(&mut code, access, &locals, pool)?;
     let from = code.len() as u16;
     code.extend_from_slice(&locals.load);
-    with(&mut code, op::INVOKEVIRTUAL, pool.add_method(HANDLE, &access.mode, &access.descriptor)?);
+    let method = pool.add_method(access.way.class(), &access.mode, &access.descriptor)?;
+    with(&mut code, access.opcode(), method);
     let to = code.len() as u16;
     commit(&mut code, access, &locals, pool)?;
     code.push(match returned(&access.descriptor) {
@@ -272,24 +359,44 @@ fn hook(code: &mut Vec<u8>, name: &[u8], descriptor: &[u8], pool: &mut Pool) -> 
 
 fn begin(code: &mut Vec<u8>, access: &Access, locals: &Locals, pool: &mut Pool) -> Outcome<()> {
     const ICONST_0: u8 = 3;
-    code.extend([op::ALOAD, 0]);
-    let coordinates = parameters(&access.descriptor).len() - values(access);
-    match coordinates {
+    const OBJECT: &str = "Ljava/lang/Object;";
+    let atomic = ICONST_0 + u8::from(!access.is_plain());
+    let mut given = String::new();
+    if access.way != Way::Array {
+        code.extend([op::ALOAD, 0]);
+        given += OBJECT;
+    }
+    match coordinates(access) {
         0 => code.push(op::ACONST_NULL),
         _ => code.extend([op::ALOAD, locals.slots[0]]),
     }
+    given += OBJECT;
     if access.indexed {
         code.extend([ILOAD, locals.slots[1]]);
+        given += "I";
     }
-    code.extend([ILOAD, locals.site, ICONST_0 + u8::from(!access.is_plain())]);
-    let objects = "Ljava/lang/Object;Ljava/lang/Object;";
-    if access.indexed {
-        hook(code, b"beginElement", format!("({objects}III)J").as_bytes(), pool)?;
-    } else {
-        hook(code, b"beginVariable", format!("({objects}II)J").as_bytes(), pool)?;
+    code.extend([ILOAD, locals.site]);
+    let (name, given) = match (access.way, access.indexed) {
+        (Way::Field, _) => ("beginReflected", given + "I"),
+        (Way::Array, _) => ("beginItem", given + "II"),
+        (Way::Handle, true) => ("beginElement", given + "II"),
+        (Way::Handle, false) => ("beginVariable", given + "II"),
+    };
+    if access.way != Way::Field {
+        code.push(atomic);
     }
+    hook(code, name.as_bytes(), format!("({given})J").as_bytes(), pool)?;
     code.extend([LSTORE, locals.word]);
     Ok(())
+}
+
+/// How many parameters say which variable it is.
+fn coordinates(access: &Access) -> usize {
+    match access.way {
+        Way::Handle => parameters(&access.descriptor).len() - values(access),
+        Way::Field => 1,
+        Way::Array => 2,
+    }
 }
 
 fn values(access: &Access) -> usize {
@@ -299,7 +406,7 @@ fn values(access: &Access) -> usize {
 /// Writes the record; the result of the call stays on the stack.
 fn commit(code: &mut Vec<u8>, access: &Access, locals: &Locals, pool: &mut Pool) -> Outcome<()> {
     let either = match access.outcomes {
-        Outcomes::One(_) => false,
+        Outcomes::One(_) | Outcomes::Declared(..) => false,
         Outcomes::Success => {
             code.push(op::DUP);
             true
@@ -370,7 +477,15 @@ mod tests {
     use super::*;
 
     fn called(name: &'static str, descriptor: &'static str) -> Option<Known> {
-        let (owner, interface) = (HANDLE, false);
+        called_of(HANDLE, name, descriptor)
+    }
+
+    fn called_of(
+        owner: &'static [u8],
+        name: &'static str,
+        descriptor: &'static str,
+    ) -> Option<Known> {
+        let interface = false;
         let (name, descriptor) = (name.as_bytes(), descriptor.as_bytes());
         find(&Reference { owner, name, descriptor, interface })
     }
@@ -391,6 +506,21 @@ mod tests {
         assert_eq!(kinds("weakCompareAndSetPlain", "(LApp;II)Z"), either);
         assert_eq!(kinds("compareAndExchange", "(LApp;II)I"), either);
         assert_eq!(kinds("compareAndExchange", "(LApp;II)V"), &[Kind::AtomicUpdate]);
+    }
+
+    #[test]
+    fn accesses_by_reflection_have_the_kinds_of_both_sorts_of_fields() {
+        let kinds = |owner, name, descriptor| match called_of(owner, name, descriptor) {
+            Some(Known::Access(access)) => access.kinds(),
+            _ => &[],
+        };
+        let object = "(Ljava/lang/Object;)Ljava/lang/Object;";
+        assert_eq!(kinds(FIELD, "get", object), &[Kind::Read, Kind::AtomicRead]);
+        let char_set = kinds(FIELD, "setChar", "(Ljava/lang/Object;C)V");
+        assert_eq!(char_set, &[Kind::Write, Kind::AtomicWrite]);
+        assert_eq!(kinds(ARRAY, "getInt", "(Ljava/lang/Object;I)I"), &[Kind::Read]);
+        assert!(kinds(ARRAY, "getLength", "(Ljava/lang/Object;)I").is_empty());
+        assert!(kinds(FIELD, "setAccessible", "(Z)V").is_empty());
     }
 
     #[test]

@@ -126,6 +126,13 @@ impl Jni {
         self.result(field)
     }
 
+    /// The field that reflection has an object for.
+    pub fn reflected_field(self, field: jobject) -> Option<jfieldID> {
+        // SAFETY: the object is a `java.lang.reflect.Field`.
+        let id = unsafe { (self.functions().FromReflectedField)(self.0, field) };
+        (!self.clear() && !id.is_null()).then_some(id)
+    }
+
     /// Calls a method that takes an object and returns nothing.
     pub fn call_void(self, object: jobject, method: jmethodID, argument: jobject) {
         let arguments = [jvalue { l: argument }];

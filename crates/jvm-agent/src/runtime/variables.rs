@@ -1,7 +1,7 @@
-//! Which variable a VarHandle or an updater of `java.util.concurrent.atomic` reaches: a field, as code
-//! names it, or elements of arrays.
+//! Which variable a VarHandle, an updater of `java.util.concurrent.atomic` or a `Field` reaches: a field, as
+//! code names it, or elements of arrays.
 //!
-//! The platform's own objects say so: a class and the place of the field in its objects. That works for
+//! A `Field` is known to JNI. Of the others, the platform's own objects say so: a class and the place of the field in its objects. That works for
 //! handles from wherever they come. How they say it is known for the versions that were tried; what is
 //! not recognised is told as not modelled.
 
@@ -94,20 +94,24 @@ fn reached(
     handle: jobject,
     thread: u32,
 ) -> Option<u64> {
-    let handle = initialised(handles, jni, handle);
-    let class = jni.class_of(handle);
-    if jni.field(class, c"abase", c"I").is_some() && jni.field(class, c"ashift", c"I").is_some() {
-        return Some(ELEMENTS);
-    }
-    let place = place(jni, handle)?;
-    let found = find(agent, handles, jni, &place)?;
+    let found = if agent.jvmti.signature(jni.class_of(handle)) == b"Ljava/lang/reflect/Field;" {
+        of_reflection(agent, handles, jni, handle)?
+    } else {
+        let handle = initialised(handles, jni, handle);
+        let class = jni.class_of(handle);
+        let is_there = |name: &CStr| jni.field(class, name, c"I").is_some();
+        if is_there(c"abase") && is_there(c"ashift") {
+            return Some(ELEMENTS);
+        }
+        find(agent, handles, jni, &place(jni, handle)?)?
+    };
     let signature = agent.jvmti.signature(found.class);
     let class = class_name(&signature);
     if is_platform(class) || found.flags & access::FINAL != 0 {
         return Some(NOTHING);
     }
     let number = lock(&agent.variables).number(class, &found.name);
-    if !place.is_static {
+    if found.flags & access::STATIC == 0 {
         return Some(number);
     }
     let id = jni.call_static_long(handles.hook, handles.id_of, found.class);
@@ -115,6 +119,18 @@ fn reached(
     let word = statics::static_word(agent, id, class, name, found.flags, thread)?;
     statics::set_variable(agent, word, number);
     Some(STATIC | word)
+}
+
+/// The field of a `Field`. Its class is initialised now if the access would do that: not while
+/// something is held.
+fn of_reflection(agent: &Agent, handles: &Handles, jni: Jni, field: jobject) -> Option<Found> {
+    let declared = jni.field(jni.class_of(field), c"clazz", c"Ljava/lang/Class;")?;
+    let class = jni.get_object(field, declared)?;
+    let (name, flags) = agent.jvmti.field(class, jni.reflected_field(field)?)?;
+    if flags & access::STATIC != 0 {
+        jni.call_void(handles.unsafe_object, handles.ensure_initialised, class);
+    }
+    Some(Found { class, name, flags })
 }
 
 /// A handle of a static field may wait for the first use of its class; behind it is the real one.

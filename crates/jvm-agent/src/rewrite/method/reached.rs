@@ -1,17 +1,21 @@
-//! Calls whose object or variable is only known when they run: accesses through a VarHandle, and
-//! synchronizers of the application.
+//! Calls whose object or variable is only known when they run: accesses through a VarHandle or by
+//! reflection, and synchronizers of the application.
 
 use super::{Context, Rewriter};
 use crate::classfile::code::Code;
 use crate::classfile::insn::op;
 use crate::classfile::{Outcome, Pool, access};
 use crate::rewrite::hooks::Snippet;
+use crate::rewrite::model;
 use crate::rewrite::site::{Site, Target};
 use crate::rewrite::synchronizers::{self, Moment};
 use crate::rewrite::variables::Access;
 
+/// The version of class files from which on an interface may have methods of its own.
+const METHODS_IN_INTERFACES: u16 = 52;
+
 impl<'a> Rewriter<'_, 'a> {
-    /// An access through a VarHandle.
+    /// An access through a VarHandle or by reflection.
     pub(super) fn access(
         &mut self,
         code: &mut Code<'a>,
@@ -20,6 +24,12 @@ impl<'a> Rewriter<'_, 'a> {
         context: &mut Context,
         pool: &mut Pool<'a>,
     ) -> Outcome<()> {
+        let is_interface = self.class.access & access::INTERFACE != 0;
+        if is_interface && self.class.major < METHODS_IN_INTERFACES {
+            let called = pool.reference(code.operand(code.instructions[i].at)?)?;
+            self.summary.unmodelled.push(model::method_name(&called));
+            return Ok(());
+        }
         let line = code.line(code.instructions[i].at);
         let mut first = 0;
         for &kind in access.kinds() {
@@ -34,7 +44,6 @@ impl<'a> Rewriter<'_, 'a> {
             })?;
             first = if first == 0 { site } else { first };
         }
-        let is_interface = self.class.access & access::INTERFACE != 0;
         let method = self.bridges.call(access, self.class.name, is_interface, pool)?;
         let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
         code.instructions[i].instead = Some(snippet.code);
