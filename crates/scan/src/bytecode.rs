@@ -100,92 +100,50 @@ pub enum Insn {
 
 /// Decodes the instruction at `pc`.
 pub fn decode(raw: &Raw<'_>, pc: u32, tables: &mut Tables<'_>) -> Result<Insn, DecodeError> {
-    if let Some(insn) = simple(raw).or_else(|| local(raw)).or_else(|| branch(raw, pc)) {
-        return Ok(insn);
+    let groups = [literal, shuffle, arithmetic, conversion, array, control, local];
+    let found = groups.iter().find_map(|decode| decode(raw));
+    match found.or_else(|| branch(raw, pc)) {
+        Some(insn) => Ok(insn),
+        None => with_constant(raw, tables),
     }
-    with_constant(raw, tables)
 }
 
-/// Instructions that only compute: what they pop, and how much they push.
-#[expect(clippy::wildcard_enum_match_arm, reason = "one of four functions that share 200 opcodes")]
-fn simple(raw: &Raw<'_>) -> Option<Insn> {
-    use Insn::{Compute, Null};
+/// Constants that are part of the instruction.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "one of several functions that share 200 opcodes"
+)]
+fn literal(raw: &Raw<'_>) -> Option<Insn> {
+    use Insn::{Compute, Int};
     Some(match raw {
-        Raw::Nop => Compute(0, 0),
-        Raw::Pop => Compute(1, 0),
-        Raw::Pop2 => Compute(2, 0),
+        Raw::AConstNull => Insn::Null,
+        Raw::IConstM1 => Int(-1),
+        Raw::IConst0 => Int(0),
+        Raw::IConst1 => Int(1),
+        Raw::IConst2 => Int(2),
+        Raw::IConst3 => Int(3),
+        Raw::IConst4 => Int(4),
+        Raw::IConst5 => Int(5),
+        Raw::BIPush { value } => Int((*value).into()),
+        Raw::SIPush { value } => Int((*value).into()),
         Raw::FConst0 | Raw::FConst1 | Raw::FConst2 => Compute(0, 1),
         Raw::LConst0 | Raw::LConst1 | Raw::DConst0 | Raw::DConst1 | Raw::LdC2W { .. } => {
             Compute(0, 2)
         }
-        Raw::ArrayLength
-        | Raw::NewArray { .. }
-        | Raw::ANewArray { .. }
-        | Raw::InstanceOf { .. }
-        | Raw::INeg
-        | Raw::FNeg
-        | Raw::I2B
-        | Raw::I2C
-        | Raw::I2S
-        | Raw::I2F
-        | Raw::F2I => Compute(1, 1),
-        Raw::I2L | Raw::I2D | Raw::F2L | Raw::F2D => Compute(1, 2),
-        Raw::IALoad
-        | Raw::BALoad
-        | Raw::CALoad
-        | Raw::SALoad
-        | Raw::FALoad
-        | Raw::IAdd
-        | Raw::ISub
-        | Raw::IMul
-        | Raw::IDiv
-        | Raw::IRem
-        | Raw::IAnd
-        | Raw::IOr
-        | Raw::IXor
-        | Raw::IShL
-        | Raw::IShR
-        | Raw::IUShR
-        | Raw::FAdd
-        | Raw::FSub
-        | Raw::FMul
-        | Raw::FDiv
-        | Raw::FRem
-        | Raw::FCmpG
-        | Raw::FCmpL
-        | Raw::L2I
-        | Raw::L2F
-        | Raw::D2I
-        | Raw::D2F => Compute(2, 1),
-        Raw::LALoad | Raw::DALoad | Raw::L2D | Raw::D2L | Raw::LNeg | Raw::DNeg => Compute(2, 2),
-        Raw::IAStore | Raw::BAStore | Raw::CAStore | Raw::SAStore | Raw::FAStore => Compute(3, 0),
-        Raw::LShL | Raw::LShR | Raw::LUShR => Compute(3, 2),
-        Raw::LAStore | Raw::DAStore => Compute(4, 0),
-        Raw::LCmp | Raw::DCmpG | Raw::DCmpL => Compute(4, 1),
-        Raw::LAdd
-        | Raw::LSub
-        | Raw::LMul
-        | Raw::LDiv
-        | Raw::LRem
-        | Raw::LAnd
-        | Raw::LOr
-        | Raw::LXor
-        | Raw::DAdd
-        | Raw::DSub
-        | Raw::DMul
-        | Raw::DDiv
-        | Raw::DRem => Compute(4, 2),
-        Raw::MultiANewArray { dimensions, .. } => Compute(*dimensions, 1),
-        Raw::AConstNull => Null,
-        Raw::IConstM1 => Insn::Int(-1),
-        Raw::IConst0 => Insn::Int(0),
-        Raw::IConst1 => Insn::Int(1),
-        Raw::IConst2 => Insn::Int(2),
-        Raw::IConst3 => Insn::Int(3),
-        Raw::IConst4 => Insn::Int(4),
-        Raw::IConst5 => Insn::Int(5),
-        Raw::BIPush { value } => Insn::Int((*value).into()),
-        Raw::SIPush { value } => Insn::Int((*value).into()),
+        _ => return None,
+    })
+}
+
+/// What only moves the slots on the stack, or drops some.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "one of several functions that share 200 opcodes"
+)]
+fn shuffle(raw: &Raw<'_>) -> Option<Insn> {
+    Some(match raw {
+        Raw::Nop => Insn::Compute(0, 0),
+        Raw::Pop => Insn::Compute(1, 0),
+        Raw::Pop2 => Insn::Compute(2, 0),
         Raw::Dup => Insn::Shuffle(Shuffle::Dup),
         Raw::DupX1 => Insn::Shuffle(Shuffle::DupX1),
         Raw::DupX2 => Insn::Shuffle(Shuffle::DupX2),
@@ -193,8 +151,75 @@ fn simple(raw: &Raw<'_>) -> Option<Insn> {
         Raw::Dup2X1 => Insn::Shuffle(Shuffle::Dup2X1),
         Raw::Dup2X2 => Insn::Shuffle(Shuffle::Dup2X2),
         Raw::Swap => Insn::Shuffle(Shuffle::Swap),
+        _ => return None,
+    })
+}
+
+/// Arithmetic and comparisons: `int` and `float` take a slot each, `long` and `double` two.
+#[rustfmt::skip]
+#[expect(clippy::wildcard_enum_match_arm, reason = "one of several functions that share 200 opcodes")]
+fn arithmetic(raw: &Raw<'_>) -> Option<Insn> {
+    let (popped, pushed) = match raw {
+        Raw::INeg | Raw::FNeg => (1, 1),
+        Raw::IAdd | Raw::ISub | Raw::IMul | Raw::IDiv | Raw::IRem
+        | Raw::IAnd | Raw::IOr | Raw::IXor | Raw::IShL | Raw::IShR | Raw::IUShR
+        | Raw::FAdd | Raw::FSub | Raw::FMul | Raw::FDiv | Raw::FRem
+        | Raw::FCmpG | Raw::FCmpL => (2, 1),
+        Raw::LNeg | Raw::DNeg => (2, 2),
+        Raw::LShL | Raw::LShR | Raw::LUShR => (3, 2),
+        Raw::LCmp | Raw::DCmpG | Raw::DCmpL => (4, 1),
+        Raw::LAdd | Raw::LSub | Raw::LMul | Raw::LDiv | Raw::LRem
+        | Raw::LAnd | Raw::LOr | Raw::LXor
+        | Raw::DAdd | Raw::DSub | Raw::DMul | Raw::DDiv | Raw::DRem => (4, 2),
+        _ => return None,
+    };
+    Some(Insn::Compute(popped, pushed))
+}
+
+/// Conversions of numbers.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "one of several functions that share 200 opcodes"
+)]
+fn conversion(raw: &Raw<'_>) -> Option<Insn> {
+    let (popped, pushed) = match raw {
+        Raw::I2B | Raw::I2C | Raw::I2S | Raw::I2F | Raw::F2I => (1, 1),
+        Raw::I2L | Raw::I2D | Raw::F2L | Raw::F2D => (1, 2),
+        Raw::L2I | Raw::L2F | Raw::D2I | Raw::D2F => (2, 1),
+        Raw::L2D | Raw::D2L => (2, 2),
+        _ => return None,
+    };
+    Some(Insn::Compute(popped, pushed))
+}
+
+/// Arrays and their elements; only elements that are objects matter.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "one of several functions that share 200 opcodes"
+)]
+fn array(raw: &Raw<'_>) -> Option<Insn> {
+    use Insn::Compute;
+    Some(match raw {
         Raw::AALoad => Insn::GetElement,
         Raw::AAStore => Insn::PutElement,
+        Raw::ArrayLength | Raw::NewArray { .. } | Raw::ANewArray { .. } => Compute(1, 1),
+        Raw::MultiANewArray { dimensions, .. } => Compute(*dimensions, 1),
+        Raw::IALoad | Raw::BALoad | Raw::CALoad | Raw::SALoad | Raw::FALoad => Compute(2, 1),
+        Raw::LALoad | Raw::DALoad => Compute(2, 2),
+        Raw::IAStore | Raw::BAStore | Raw::CAStore | Raw::SAStore | Raw::FAStore => Compute(3, 0),
+        Raw::LAStore | Raw::DAStore => Compute(4, 0),
+        _ => return None,
+    })
+}
+
+/// Monitors, types, and what leaves the method.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "one of several functions that share 200 opcodes"
+)]
+fn control(raw: &Raw<'_>) -> Option<Insn> {
+    Some(match raw {
+        Raw::InstanceOf { .. } => Insn::Compute(1, 1),
         Raw::MonitorEnter => Insn::MonitorEnter,
         Raw::MonitorExit => Insn::MonitorExit,
         Raw::Return => Insn::Return(0),
@@ -207,7 +232,10 @@ fn simple(raw: &Raw<'_>) -> Option<Insn> {
 }
 
 /// Loads and stores.
-#[expect(clippy::wildcard_enum_match_arm, reason = "one of four functions that share 200 opcodes")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "one of several functions that share 200 opcodes"
+)]
 fn local(raw: &Raw<'_>) -> Option<Insn> {
     use Insn::{Load, Store};
     Some(match raw {
@@ -248,7 +276,10 @@ fn local(raw: &Raw<'_>) -> Option<Insn> {
 }
 
 /// Jumps. A target outside the method is refused later, when the blocks are made.
-#[expect(clippy::wildcard_enum_match_arm, reason = "one of four functions that share 200 opcodes")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "one of several functions that share 200 opcodes"
+)]
 fn branch(raw: &Raw<'_>, pc: u32) -> Option<Insn> {
     let to = |offset: i32| pc.wrapping_add_signed(offset);
     Some(match raw {
@@ -292,7 +323,10 @@ fn distinct(targets: impl Iterator<Item = u32>) -> Vec<u32> {
 }
 
 /// Instructions that refer to the constant pool.
-#[expect(clippy::wildcard_enum_match_arm, reason = "one of four functions that share 200 opcodes")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "one of several functions that share 200 opcodes"
+)]
 fn with_constant(raw: &Raw<'_>, tables: &mut Tables<'_>) -> Result<Insn, DecodeError> {
     Ok(match raw {
         Raw::LdC { index } | Raw::LdCW { index } => constant(*index, tables)?,
