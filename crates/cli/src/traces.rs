@@ -21,6 +21,7 @@ use paceline_trace::{Batch, Blocks, Error, NoteKind, Skipped, Source, Symbols};
 use tempfile::NamedTempFile;
 
 use crate::args::{ReadArgs, show};
+use crate::observe::jvm::COMPILERS;
 use crate::progress::Bar;
 use crate::spool::{Spooled, Spooler};
 
@@ -229,8 +230,14 @@ impl Trace {
 
 /// A command line as its user typed it.
 fn without_agent(command: &str) -> String {
-    let is_ours = |word: &&str| word.starts_with("-agentpath:") && word.contains("paceline_jvm");
-    let words: Vec<&str> = command.split(' ').filter(|word| !is_ours(word)).collect();
+    let is_agent = |word: &str| word.starts_with("-agentpath:") && word.contains("paceline_jvm");
+    let mut words: Vec<&str> = command.split(' ').collect();
+    if let Some(agent) = words.iter().position(|word| is_agent(word)) {
+        words.remove(agent);
+        if words.get(agent) == Some(&COMPILERS) {
+            words.remove(agent);
+        }
+    }
     words.join(" ")
 }
 

@@ -13,6 +13,11 @@ use super::text;
 const LIBRARY: &str = "libpaceline_jvm.so";
 const VARIABLE: &str = "JAVA_TOOL_OPTIONS";
 
+/// Observed code is larger, and takes the compilers two to three times as long. In programs that run for
+/// seconds that is most of the cost, so only what runs three times as often as usual is worth it. An option of
+/// the user comes later and counts.
+pub const COMPILERS: &str = "-XX:CompileThresholdScaling=3";
+
 /// A daemon of Gradle that is there already would not pass the variable on to the processes that
 /// run the tests; a build of its own does.
 const GRADLE: (&str, &str) = ("GRADLE_OPTS", "-Dorg.gradle.daemon=false");
@@ -43,11 +48,12 @@ pub fn inject(
     };
     let option = format!("-agentpath:{}=options={}", text(&library)?, text(options)?);
     if is_java {
-        injection.command.insert(1, option.clone().into());
+        injection.command.splice(1..1, [option.clone().into(), COMPILERS.into()]);
     }
     if !is_java || args.children {
         let before = std::env::var_os(VARIABLE);
-        injection.variables.push((VARIABLE, joined(before.as_deref(), &option)));
+        let compilers = joined(before.as_deref(), COMPILERS);
+        injection.variables.push((VARIABLE, joined(Some(&compilers), &option)));
         let before = std::env::var_os(GRADLE.0);
         injection.variables.push((GRADLE.0, joined(before.as_deref(), GRADLE.1)));
     }
@@ -101,7 +107,7 @@ mod tests {
         let java = injected(&["/opt/bin/java", "-jar", "a.jar"], ObserveArgs::default());
         let option = java.command[1].to_str().unwrap();
         assert!(option.starts_with("-agentpath:/") && option.ends_with("=options=/tmp/o"));
-        assert_eq!(java.command[2..], ["-jar", "a.jar"]);
+        assert_eq!(java.command[2..], [COMPILERS, "-jar", "a.jar"]);
         assert!(java.variables.is_empty());
 
         let maven = injected(&["mvn", "test"], ObserveArgs::default());
@@ -109,7 +115,7 @@ mod tests {
         assert_eq!(maven.variables[0].0, VARIABLE);
 
         let both = injected(&["java", "A"], ObserveArgs { children: true, ..Default::default() });
-        assert_eq!((both.command.len(), both.variables.len()), (3, 2));
+        assert_eq!((both.command.len(), both.variables.len()), (4, 2));
     }
 
     #[test]

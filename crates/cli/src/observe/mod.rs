@@ -5,7 +5,7 @@
 //! exit status. When it has ended, processes that it left behind have a few seconds to end too.
 
 mod child;
-mod jvm;
+pub mod jvm;
 mod options;
 
 use std::ffi::OsString;
