@@ -188,6 +188,12 @@ impl<P: OnAncestors + On<Ordered>> OrderedDriver<P> {
         }
         ControlFlow::Continue(())
     }
+
+    /// No events follow: makes room for whoever has to explain what was found.
+    pub fn finish(&mut self) {
+        self.graph = Graph::default();
+        self.tables.frontier = Frontier::default();
+    }
 }
 
 impl Graph {

@@ -4,6 +4,7 @@
 //! This crate also runs inside other people's processes (the recorders), so it depends on little;
 //! reading files is behind the feature `files`.
 
+mod composed;
 mod error;
 mod event;
 pub mod format;
@@ -37,4 +38,4 @@ pub use notation::Trace;
 pub use recording::{Note, NoteKind, Recording};
 pub use source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 pub use symbols::{Interner, Key, SiteInfo, Symbols};
-pub use variables::{Parts, Variables};
+pub use variables::Variables;

@@ -43,7 +43,9 @@ impl Analysis for Running {
     }
 
     /// Open transactions need not be closed: a cycle is seen when its last edge is added.
-    fn finish(&mut self) {}
+    fn finish(&mut self) {
+        self.0.finish();
+    }
 }
 
 impl Atomicity for Running {

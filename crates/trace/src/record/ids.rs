@@ -6,7 +6,7 @@
 //! ahead, so that the processor waits for many of them at once.
 
 /// What is looked for.
-pub(super) trait Key: Copy + Eq {
+pub(crate) trait Key: Copy + Eq + Default {
     /// Where the search starts.
     fn start(self) -> u64;
 }
@@ -43,27 +43,33 @@ struct Slot<K> {
 const FREE: u32 = u32::MAX;
 
 /// Ids by key.
-pub(super) struct Ids<K> {
+#[derive(Clone)]
+pub(crate) struct Ids<K> {
     slots: Vec<Slot<K>>,
     len: usize,
-    /// The key of free slots: any will do.
-    nothing: K,
+}
+
+impl<K: Key> Default for Ids<K> {
+    fn default() -> Ids<K> {
+        Ids { slots: free(16), len: 0 }
+    }
+}
+
+/// Free slots; any key will do for them.
+fn free<K: Key>(count: usize) -> Vec<Slot<K>> {
+    vec![Slot { key: K::default(), id: FREE }; count]
 }
 
 impl<K: Key> Ids<K> {
-    pub(super) fn new(nothing: K) -> Ids<K> {
-        Ids { slots: vec![Slot { key: nothing, id: FREE }; 16], len: 0, nothing }
-    }
-
     /// Touches the place of a key.
     #[inline(always)]
-    pub(super) fn warm(&self, key: K) -> u32 {
+    pub(crate) fn warm(&self, key: K) -> u32 {
         self.slots[key.start() as usize & (self.slots.len() - 1)].id
     }
 
     /// The id of a key, if it is known.
     #[inline(always)]
-    pub(super) fn get(&self, key: K) -> Option<u32> {
+    pub(crate) fn get(&self, key: K) -> Option<u32> {
         let mask = self.slots.len() - 1;
         let mut at = key.start() as usize & mask;
         loop {
@@ -79,7 +85,7 @@ impl<K: Key> Ids<K> {
     }
 
     /// Adds a key that is not there.
-    pub(super) fn insert(&mut self, key: K, id: u32) {
+    pub(crate) fn insert(&mut self, key: K, id: u32) {
         self.len += 1;
         if self.len * 8 > self.slots.len() * 5 {
             self.grow();
@@ -97,7 +103,7 @@ impl<K: Key> Ids<K> {
     }
 
     fn grow(&mut self) {
-        let larger = vec![Slot { key: self.nothing, id: FREE }; self.slots.len() * 2];
+        let larger = free(self.slots.len() * 2);
         let old = std::mem::replace(&mut self.slots, larger);
         old.into_iter().filter(|slot| slot.id != FREE).for_each(|slot| self.place(slot));
     }
@@ -108,7 +114,7 @@ mod tests {
     use super::*;
 
     fn check<K: Key>(key: impl Fn(u64) -> K) {
-        let mut ids = Ids::new(key(0));
+        let mut ids = Ids::default();
         for i in 0..10_000 {
             assert_eq!(ids.get(key(i)), None);
             ids.insert(key(i), i as u32);

@@ -11,7 +11,7 @@
 //!
 //! Nothing here knows a language or a virtual machine.
 
-mod ids;
+pub(crate) mod ids;
 mod mend;
 pub mod merge;
 mod output;

@@ -306,7 +306,7 @@ impl Model {
             Frame::Object { object, class } => {
                 self.name(class)?;
                 let symbols = Arc::make_mut(&mut self.symbols);
-                self.targets.object(object, class, &self.names, &mut symbols.vars);
+                self.targets.object(object, class, &self.names, symbols.vars.composed_mut());
             }
             Frame::Site(frame) => self.site(&frame)?,
             Frame::Thread { id, name } => {
@@ -418,7 +418,7 @@ impl Model {
             let target = Target::new(place.target, object, index);
             let lookup = Lookup { at: chunk.len(), kind: place.kind, target };
             if let About::Rare { is_indexed } = place.about {
-                touched ^= self.targets.warm(target);
+                touched ^= self.targets.warm_other(target);
                 op = Op::new(place.kind, self.rare.put(Rare { target, is_indexed }));
             }
             let event = Event { thread: place.actor, op, site: place.site };
@@ -438,16 +438,18 @@ impl Model {
     fn look_up(&mut self, chunk: &mut [Stamped<Event>]) {
         let Model { fields, elements, targets, names, symbols, .. } = self;
         let (fields, elements) = (fields.take(), elements.take());
+        let vars = Arc::make_mut(symbols).vars.composed_mut();
         // First loops that only touch memory, so that the cache misses overlap.
-        let touched = fields.iter().fold(0, |sum, lookup| sum ^ targets.warm(lookup.target));
+        let touched =
+            fields.iter().fold(0, |sum, lookup| sum ^ targets.warm_field(lookup.target, vars));
         let touched =
             elements.iter().fold(touched, |sum, lookup| sum ^ targets.warm_element(lookup.target));
         std::hint::black_box(touched);
         for &Lookup { at, kind, target } in fields {
-            chunk[at].record.op = Op::new(kind, targets.id(kind, target, names, symbols));
+            chunk[at].record.op = Op::new(kind, targets.field(target, names, vars));
         }
         for &Lookup { at, kind, target } in elements {
-            chunk[at].record.op = Op::new(kind, targets.element(kind, target, names, symbols));
+            chunk[at].record.op = Op::new(kind, targets.element(target, names, vars));
         }
     }
 
@@ -511,13 +513,7 @@ impl Model {
     fn rare_id(&mut self, kind: Kind, rare: u32) -> Op {
         let Rare { target, is_indexed } = self.rare.take(rare);
         let Model { targets, names, symbols, .. } = self;
-        Op::new(
-            kind,
-            match is_indexed {
-                true => targets.element(kind, target, names, symbols),
-                false => targets.id(kind, target, names, symbols),
-            },
-        )
+        Op::new(kind, targets.other(kind, target, is_indexed, names, symbols))
     }
 
     /// The id of a thread. Threads of the same name are told apart by a number.
@@ -542,6 +538,7 @@ impl Model {
     /// The stream is over. Records that wait for something that never came were recorded while the
     /// program ended.
     fn close(&mut self, properly: bool, stuck: u64) {
+        self.targets.close();
         if !properly {
             self.skipped.cut_off = Some(format!(
                 "the recording was cut: the program was killed, or what observed it failed; \

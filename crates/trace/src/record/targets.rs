@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use super::ids::Ids;
 use super::wire;
+use crate::composed::{Class, Composed, Shown};
 use crate::event::Kind;
 use crate::symbols::{Interner, Symbols};
-use crate::variables::{Parts, Variables};
 
 /// What several sites may be about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,18 +36,20 @@ impl Target {
     }
 }
 
-/// The targets of a stream.
+/// The targets of a stream. Fields are found among the variables themselves.
+#[derive(Default)]
 pub(super) struct Targets {
-    ids: Ids<u64>,
+    /// Elements that are variables.
     elements: Ids<(u64, u64)>,
+    /// Locks and whatever else is no variable.
+    others: Ids<u64>,
+    other_elements: Ids<(u64, u64)>,
     /// By name space (a kind stands for its own) and name.
     numbers: HashMap<(u8, u32), TargetNo>,
     /// The names, by number.
     names: Vec<u32>,
-    /// The name of each object's class.
-    classes: Ids<u64>,
-    /// The variables of objects whose class is not known yet.
-    without_class: HashMap<u64, Vec<(TargetNo, Option<u64>, u32)>>,
+    /// What objects whose class is not known yet have variables of.
+    without_class: HashMap<u64, Vec<TargetNo>>,
     /// How a field is shown in objects that are shown with this text.
     fields: HashMap<(u32, TargetNo), u32>,
     /// Whose text that is.
@@ -73,21 +75,6 @@ fn space(kind: Kind) -> u8 {
     }
 }
 
-impl Default for Targets {
-    fn default() -> Targets {
-        Targets {
-            ids: Ids::new(0),
-            elements: Ids::new((0, 0)),
-            numbers: HashMap::new(),
-            names: Vec::new(),
-            classes: Ids::new(0),
-            without_class: HashMap::new(),
-            fields: HashMap::new(),
-            shown: HashMap::new(),
-        }
-    }
-}
-
 impl Targets {
     /// The number of what sites of this kind with this name are about.
     pub(super) fn number(&mut self, kind: Kind, name: u32) -> TargetNo {
@@ -106,115 +93,164 @@ impl Targets {
         object: u64,
         class: u32,
         names: &[Box<[u8]>],
-        vars: &mut Variables,
+        vars: &mut Composed,
     ) {
         // Whoever says it twice says the same.
-        if self.classes.get(object).is_some() {
+        if vars.class(object) != Class::UNKNOWN {
             return;
         }
-        self.classes.insert(object, class);
-        for (number, index, id) in self.without_class.remove(&object).unwrap_or_default() {
-            let name = self.name(number, object, index, names);
-            let parts = self.parts(number, &name, vars);
-            vars.recompose(id, parts);
+        vars.set_class(object, Class(class));
+        if !self.without_class.is_empty() {
+            for number in self.without_class.remove(&object).unwrap_or_default() {
+                self.show(number, object, names, vars);
+            }
         }
     }
 
-    /// Touches what looking for a target will need.
+    /// Touches what looking for a field will need.
     #[inline(always)]
-    pub(super) fn warm(&self, target: Target) -> u32 {
-        self.ids.warm(target.key)
+    pub(super) fn warm_field(&self, target: Target, vars: &Composed) -> u32 {
+        vars.warm(target.key)
     }
 
-    /// The same with an index.
+    /// The same for an element.
     #[inline(always)]
     pub(super) fn warm_element(&self, target: Target) -> u32 {
         self.elements.warm((target.key, target.index))
     }
 
-    /// The id of a target, known or new.
+    /// The same for what is no variable.
     #[inline(always)]
-    pub(super) fn id(
-        &mut self,
-        kind: Kind,
-        target: Target,
-        names: &[Box<[u8]>],
-        symbols: &mut Arc<Symbols>,
-    ) -> u32 {
-        if let Some(id) = self.ids.get(target.key) {
-            return id;
-        }
-        let id = self.make(kind, target.key, None, names, Arc::make_mut(symbols));
-        self.ids.insert(target.key, id);
-        id
+    pub(super) fn warm_other(&self, target: Target) -> u32 {
+        self.others.warm(target.key)
     }
 
-    /// The same with an index.
+    /// The variable that is a field, known or new.
+    #[inline(always)]
+    pub(super) fn field(
+        &mut self,
+        target: Target,
+        names: &[Box<[u8]>],
+        vars: &mut Composed,
+    ) -> u32 {
+        match vars.field(target.key) {
+            Some(id) => id,
+            None => self.new_field(target, names, vars),
+        }
+    }
+
+    #[inline(never)]
+    fn new_field(&mut self, target: Target, names: &[Box<[u8]>], vars: &mut Composed) -> u32 {
+        self.show_target(target, names, vars);
+        vars.add_field(target.key)
+    }
+
+    /// The variable that is an element, known or new.
     #[inline(always)]
     pub(super) fn element(
         &mut self,
-        kind: Kind,
         target: Target,
         names: &[Box<[u8]>],
-        symbols: &mut Arc<Symbols>,
+        vars: &mut Composed,
     ) -> u32 {
-        let key = (target.key, target.index);
-        if let Some(id) = self.elements.get(key) {
-            return id;
+        match self.elements.get((target.key, target.index)) {
+            Some(id) => id,
+            None => self.new_element(target, names, vars),
         }
-        let id = self.make(kind, target.key, Some(target.index), names, Arc::make_mut(symbols));
-        self.elements.insert(key, id);
+    }
+
+    #[inline(never)]
+    fn new_element(&mut self, target: Target, names: &[Box<[u8]>], vars: &mut Composed) -> u32 {
+        self.show_target(target, names, vars);
+        let id = vars.add_element(target.key, target.index);
+        self.elements.insert((target.key, target.index), id);
         id
     }
 
-    #[cold]
-    fn make(
+    /// The id of what is no variable, known or new.
+    pub(super) fn other(
         &mut self,
         kind: Kind,
-        key: u64,
-        index: Option<u64>,
+        target: Target,
+        is_indexed: bool,
         names: &[Box<[u8]>],
-        symbols: &mut Symbols,
+        symbols: &mut Arc<Symbols>,
     ) -> u32 {
-        let (number, object) = wire::unpack(key);
-        let number = TargetNo(number);
-        let name = self.name(number, object, index, names);
-        if space(kind) != 0 {
-            return symbols.name_space(kind).map_or(0, |space| name.intern(space));
+        let element = (target.key, target.index);
+        let known = match is_indexed {
+            true => self.other_elements.get(element),
+            false => self.others.get(target.key),
+        };
+        known.unwrap_or_else(|| {
+            let symbols = Arc::make_mut(symbols);
+            let (number, object) = wire::unpack(target.key);
+            let name = self.name(TargetNo(number), object, names, symbols.vars.composed());
+            let name = Name { index: is_indexed.then_some(target.index), ..name };
+            let id = symbols.name_space(kind).map_or(0, |space| name.intern(space));
+            match is_indexed {
+                true => self.other_elements.insert(element, id),
+                false => self.others.insert(target.key, id),
+            }
+            id
+        })
+    }
+
+    /// There are no more records: what is known need not be found again.
+    pub(super) fn close(&mut self) {
+        self.elements = Ids::default();
+    }
+
+    /// Sees to it that a new variable has a name.
+    #[inline(always)]
+    fn show_target(&mut self, target: Target, names: &[Box<[u8]>], vars: &mut Composed) {
+        let (number, object) = wire::unpack(target.key);
+        let class = vars.class(object);
+        if class == Class::UNKNOWN {
+            self.without_class.entry(object).or_default().push(TargetNo(number));
         }
-        let parts = self.parts(number, &name, &mut symbols.vars);
-        let id = symbols.vars.compose(parts);
-        if object > 0 && name.class.is_none() {
-            self.without_class.entry(object).or_default().push((number, index, id));
+        if !vars.is_shown(number, class) {
+            self.show(TargetNo(number), object, names, vars);
         }
-        id
+    }
+
+    /// How a field is shown in this object and all others of its class.
+    #[cold]
+    fn show(&mut self, number: TargetNo, object: u64, names: &[Box<[u8]>], vars: &mut Composed) {
+        let class = vars.class(object);
+        if vars.is_shown(number.0, class) {
+            return;
+        }
+        let name = self.name(number, object, names, vars);
+        let text = (object > 0).then(|| vars.text(&without(b"#", name.shown_class())));
+        let alike = text.unwrap_or(STATIC);
+        let field = match self.fields.get(&(alike, number)) {
+            Some(&field) => field,
+            None => self.field_text(alike, number, &name, vars),
+        };
+        vars.show(number.0, class, Shown { class: text, field });
     }
 
     fn name<'a>(
         &self,
         number: TargetNo,
         object: u64,
-        index: Option<u64>,
         names: &'a [Box<[u8]>],
+        vars: &Composed,
     ) -> Name<'a> {
-        let text = |name: u32| names.get(name as usize).map_or(&[][..], |name| &**name);
-        let target = text(self.names[number.0 as usize]);
-        Name { target, object, class: self.classes.get(object).map(text), index }
-    }
-
-    /// The parts of a variable's name, which no other variable has.
-    fn parts(&mut self, number: TargetNo, name: &Name, vars: &mut Variables) -> Parts {
-        let class = (name.object > 0).then(|| vars.text(&without(b"#", name.shown_class())));
-        let alike = class.unwrap_or(STATIC);
-        let field = match self.fields.get(&(alike, number)) {
-            Some(&field) => field,
-            None => self.field(alike, number, name, vars),
-        };
-        Parts { object: class.map(|class| (name.object, class)), field, index: name.index }
+        let text = |name: u32| names.get(name as usize).map(|name| &**name);
+        let target = text(self.names[number.0 as usize]).unwrap_or_default();
+        // What stands for a class that is not known is no name.
+        Name { target, object, class: text(vars.class(object).0), index: None }
     }
 
     /// How a field is shown in objects that are shown with the text `class`.
-    fn field(&mut self, class: u32, number: TargetNo, name: &Name, vars: &mut Variables) -> u32 {
+    fn field_text(
+        &mut self,
+        class: u32,
+        number: TargetNo,
+        name: &Name,
+        vars: &mut Composed,
+    ) -> u32 {
         let full = without(b"#[", name.target).into_owned();
         let marks = (0..).map(|count| [&full[..], &vec![b'\''; count]].concat());
         let short = (class != STATIC).then(|| without(b"#[", name.field(false)).into_owned());
@@ -343,15 +379,19 @@ mod tests {
 
         fn object(&mut self, object: u64, class: u32) {
             let symbols = Arc::make_mut(&mut self.symbols);
-            self.targets.object(object, class, &self.names, &mut symbols.vars);
+            self.targets.object(object, class, &self.names, symbols.vars.composed_mut());
         }
 
         fn id(&mut self, kind: Kind, name: u32, object: u64, index: Option<u64>) -> u32 {
             let Model { targets, symbols, names } = self;
             let target = Target::new(targets.number(kind, name), object, index.unwrap_or(0));
+            if space(kind) != 0 {
+                return targets.other(kind, target, index.is_some(), names, symbols);
+            }
+            let vars = Arc::make_mut(symbols).vars.composed_mut();
             match index {
-                None => targets.id(kind, target, names, symbols),
-                Some(_) => targets.element(kind, target, names, symbols),
+                None => targets.field(target, names, vars),
+                Some(_) => targets.element(target, names, vars),
             }
         }
 
