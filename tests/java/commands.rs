@@ -31,11 +31,17 @@ fn setup() -> Option<Setup> {
 impl Setup {
     /// `paceline` with these words, then the program with its own.
     fn command(&self, words: &str, java: &str, program: &str) -> Command {
+        let mut command = self.observed(words, java);
+        command.arg("Declared").args(Some(program).filter(|it| !it.is_empty()));
+        command
+    }
+
+    /// The same without a class to run.
+    fn observed(&self, words: &str, java: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
         command.current_dir(self.folder.path()).args(words.split(' ')).arg("--");
         command.arg(self.jdk.home.join("bin/java")).args(["-Xverify:all", "-cp", "."]);
         command.args(java.split(' ').filter(|word| !word.is_empty()));
-        command.arg("Declared").args(Some(program).filter(|it| !it.is_empty()));
         command
     }
 
@@ -109,6 +115,23 @@ fn the_set_of_atomic_methods_shrinks_until_none_is_refuted() {
         text.contains("\n2 methods are not atomic:\n  Declared.marked\n  Declared.plain\n"),
         "{text}"
     );
+}
+
+#[test]
+fn what_busy_threads_do_is_recorded_in_part_unless_told_otherwise() {
+    let Some(setup) = setup() else { return };
+    let of = |words: &str| {
+        let words = format!("run --quiet --format json --output r.json{words}");
+        let output = finish(setup.observed(&words, "").arg("Busy"));
+        assert_eq!(output.status.code(), Some(0));
+        let report = setup.read("r.json").remove(0);
+        let is_silent = report.notes.iter().any(|note| note.contains("spells of up to 50 ms"));
+        (is_silent, report.input.events)
+    };
+    let (is_silent, part) = of("");
+    assert!(is_silent && (8_192..200_000).contains(&part), "{part} events");
+    let (is_silent, all) = of(" --unlimited");
+    assert!(!is_silent && all >= 200_000, "{all} events");
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub struct Options {
     pub detail: Detail,
     /// Which accesses that a transaction repeats are left out.
     pub repeats: Repeats,
+    /// How much a thread may tell is limited.
+    pub limited: bool,
     /// A folder for the classes as they were rewritten, to look into.
     pub dump: Option<PathBuf>,
     selection: Selection,
@@ -125,6 +127,13 @@ impl Options {
                             "`repeats` is `keep`, `block` or `epoch`, not `{value}`"
                         ));
                     }
+                };
+            }
+            "busy" => {
+                self.limited = match value {
+                    "all" => false,
+                    "part" => true,
+                    _ => return Err(format!("`busy` is `all` or `part`, not `{value}`")),
                 };
             }
             "dump" => self.dump = Some(value.into()),
@@ -228,6 +237,7 @@ mod tests {
         assert!(parse("# nothing\n").is_err());
         assert!(parse("file x\nmethods some").is_err());
         assert!(parse("file x\nrepeats some").is_err());
+        assert!(parse("file x\nbusy few").is_err());
     }
 
     #[test]

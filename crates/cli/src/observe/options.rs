@@ -26,6 +26,12 @@ pub struct ObserveArgs {
     /// Do not observe classes that match; may be repeated
     #[arg(long, value_name = "PATTERN")]
     pub ignore: Vec<String>,
+    /// Record all that busy threads do
+    ///
+    /// For atomicity alone, a thread that has recorded 8,192 accesses goes on without until the
+    /// next window of 50 ms begins, for all threads at once. Its locks are recorded all the same.
+    #[arg(long)]
+    pub unlimited: bool,
     /// When the command is `java`: observe the JVMs that it starts too
     ///
     /// They are reached through JAVA_TOOL_OPTIONS, which every JVM mentions on standard error.
@@ -106,6 +112,8 @@ impl RecorderOptions {
         put("socket", socket.as_os_str().as_bytes());
         put("methods", if self.all_methods { b"all" } else { b"selected" });
         put("repeats", self.repeats.name());
+        let all = self.observe.unlimited || self.repeats != Repeats::Block;
+        put("busy", if all { b"all" } else { b"part" });
         self.atomic.iter().for_each(|pattern| put("atomic", pattern));
         self.except.iter().for_each(|pattern| put("except", pattern));
         let observe = &self.observe;
@@ -152,6 +160,7 @@ mod tests {
                 "socket /tmp/a b/socket",
                 "methods selected",
                 "repeats block",
+                "busy part",
                 "atomic Set.add(int, int)",
                 "except *.close",
                 "atomic-annotation p.Atomic",

@@ -65,6 +65,9 @@ const RARE: u64 = 256;
 /// Later one of so many is, as a power of two.
 const CHANCE_BITS: u32 = 8;
 
+/// So many accesses a thread tells in a window of time, if they are not all told.
+const BUDGET: u32 = 1 << 13;
+
 /// Which accesses that a transaction repeats are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[repr(u8)]
@@ -99,6 +102,12 @@ pub struct Layout {
     pub object_site: u32,
     /// Which accesses are not told.
     pub repeats: Repeats,
+    /// Whether a thread may tell any number of accesses in a window of time.
+    pub unlimited: bool,
+    /// The number of the window.
+    pub window: u64,
+    /// How often a thread was silent until the next one.
+    pub silences: u64,
 }
 
 /// A class to define: its name and its bytes.
@@ -121,6 +130,9 @@ pub fn classes(layout: &Layout) -> Outcome<[Defined; 4]> {
         ("TOLD_BITS", TOLD_BITS.into()),
         ("TOLD_SHIFT", u64::from(64 - TOLD_BITS)),
         ("RARE", RARE),
+        ("BUDGET", if layout.unlimited { 0 } else { BUDGET.into() }),
+        ("WINDOW", layout.window),
+        ("SILENCES", layout.silences),
         ("CHANCE_SHIFT", u64::from(64 - CHANCE_BITS)),
     ];
     Ok([

@@ -130,6 +130,10 @@ fn field(it: &Type) -> String {
     let (thread, facts, word, id) = (site + 1, site + 2, site + 4, site + 6);
     format!(
         "method public,static,apart read{letter} (Ljava/lang/Object;{passed}I)V
+thread {thread}
+aload {thread}
+call isSilent (Ljava/lang/Thread;)I
+ifne done
 aload 0
 iload {site}
 call fieldFacts (Ljava/lang/Object;I)J
@@ -144,7 +148,6 @@ lload {facts}
 call wordOffset (J)J
 invokevirtual {UNSAFE}.getLong (Ljava/lang/Object;J)J
 lstore {word}
-thread {thread}
 lload {word}
 l2i
 get {thread} Token I
@@ -194,6 +197,9 @@ fn element(it: &Type) -> String {
     format!(
         "method public,static,apart element{letter} (Ljava/lang/Object;I{passed}I)V
 thread {thread}
+aload {thread}
+call isSilent (Ljava/lang/Thread;)I
+ifne done
 aload 0
 invokestatic java/lang/System.identityHashCode (Ljava/lang/Object;)I
 istore {hash}

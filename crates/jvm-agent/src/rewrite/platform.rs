@@ -112,6 +112,9 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineRuns", "J"),
     ("$pacelineTold", "J"),
     ("$pacelineChance", "J"),
+    ("$pacelineSkip", "J"),
+    ("$pacelineWindow", "J"),
+    ("$pacelineBudget", "I"),
 ];
 
 const fn hook(

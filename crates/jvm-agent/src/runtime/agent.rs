@@ -43,6 +43,14 @@ fn left_out(repeats: Repeats) -> Option<&'static [u8]> {
     }
 }
 
+/// What the report says about threads that told more than their share.
+const SILENT: &[u8] =
+    b"spells of up to 50 ms, each of a thread that had just recorded 8,192 accesses \
+    (--unlimited records them)";
+/// Room for the number of the window and the count of silences, far from each other: all read the one.
+const WINDOWS: usize = 32;
+const SILENCES: usize = 16;
+
 /// Sites of the agent itself.
 pub struct OwnSites {
     /// Start or end of a thread.
@@ -63,6 +71,8 @@ pub struct Agent {
     /// A word for each site.
     pub sites: Words,
     owners: Words,
+    /// The number of the window of time, which is never 0, and how often a thread was silent in one.
+    windows: Words,
     /// The words of static fields.
     pub static_words: Words,
     /// Which static field has which.
@@ -93,12 +103,15 @@ impl Agent {
     fn new(options: Options, jvmti: Jvmti, sender: Sender) -> Result<Agent, String> {
         let own = own_sites(&sender).ok_or("sites")?;
         let words = |len| Words::new(len).ok_or("memory");
+        let windows = words(WINDOWS)?;
+        windows.at(0).store(1, Ordering::Relaxed);
         Ok(Agent {
             options,
             sender,
             stripes: Stripes::new().ok_or("memory")?,
             sites: words(OBJECT_SITE as usize + 1)?,
             owners: words(1 << OWNER_BITS)?,
+            windows,
             static_words: words(WORDS * STATICS)?,
             statics: Mutex::default(),
             variables: Mutex::default(),
@@ -122,6 +135,9 @@ impl Agent {
             order_site: self.own.order,
             object_site: OBJECT_SITE,
             repeats: self.options.repeats,
+            unlimited: !self.options.limited,
+            window: self.windows.base(),
+            silences: self.windows.base() + 8 * SILENCES as u64,
         }
     }
 
@@ -259,6 +275,7 @@ impl Agent {
     fn flush_now_and_then(&self) {
         while !self.over.load(Ordering::Relaxed) {
             std::thread::sleep(FLUSH_EVERY);
+            self.windows.at(0).fetch_add(1, Ordering::Relaxed);
             self.threads.flush(&self.sender);
         }
     }
@@ -274,6 +291,10 @@ impl Agent {
         );
         if let Some(text) = left_out(self.options.repeats) {
             self.sender.note(note::FILTER, text, 0);
+        }
+        let silences = self.windows.at(SILENCES).load(Ordering::Relaxed);
+        if silences > 0 {
+            self.sender.note(note::FILTER, SILENT, silences);
         }
         self.threads.flush(&self.sender);
         self.sender.finish();
