@@ -20,12 +20,14 @@
 mod tests;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
-use paceline_trace::{Batch, Event, EventNo, LabelId, Op, ThreadId};
+use paceline_trace::{Batch, Event, EventNo, LabelId, Op, ThreadId, VarId};
 
 use crate::Analysis;
 use crate::channel::{Channel, Channels};
+use crate::contested::Contested;
 use crate::explain::BlockRef;
 
 /// The latest event of a thread's running transaction that is known to come before. A clock is a
@@ -343,6 +345,8 @@ impl Knowledge {
 /// Finds the refuted blocks.
 pub struct Blame {
     knowledge: Knowledge,
+    /// The variables that are worth a look, if that is known.
+    contested: Option<Arc<Contested>>,
     variables: Cells,
     locks: Cells,
     /// Semaphores and barriers.
@@ -364,6 +368,7 @@ impl Default for Blame {
                 refuted: Vec::new(),
                 all: Vec::new(),
             },
+            contested: None,
             variables: Cells::default(),
             locks: Cells::default(),
             channels: Channels::default(),
@@ -374,6 +379,17 @@ impl Default for Blame {
 }
 
 impl Blame {
+    /// For a trace in which no others than these variables can be in conflicts.
+    pub fn among(contested: Option<Arc<Contested>>) -> Blame {
+        Blame { contested, ..Blame::default() }
+    }
+
+    /// Where a variable is kept, if it matters.
+    #[inline(always)]
+    fn place(contested: Option<&Contested>, x: VarId) -> Option<usize> {
+        contested.map_or(Some(x.index()), |contested| contested.number(x))
+    }
+
     /// The refuted blocks, in the order of their `begin`s once the trace is over.
     pub fn refuted(&self) -> &[BlockRef] {
         &self.knowledge.refuted
@@ -382,17 +398,21 @@ impl Blame {
     #[inline(always)]
     fn event(&mut self, number: EventNo, event: Event) {
         let Event { thread, op, .. } = event;
-        let Blame { knowledge, variables, locks, .. } = self;
+        let Blame { knowledge, contested, variables, locks, .. } = self;
         knowledge.threads[thread.index()].last = number;
         match op {
             Op::Read(x) | Op::AtomicRead(x) => {
-                knowledge.receive(thread, variables.cells[x.index()].sole);
-                variables.share(x.index(), knowledge.stamp(thread));
+                if let Some(x) = Blame::place(contested.as_deref(), x) {
+                    knowledge.receive(thread, variables.cells[x].sole);
+                    variables.share(x, knowledge.stamp(thread));
+                }
             }
             Op::Write(x) | Op::AtomicWrite(x) | Op::AtomicUpdate(x) => {
-                knowledge.receive(thread, variables.cells[x.index()].sole);
-                variables.shared(x.index()).for_each(|s| knowledge.receive(thread, s));
-                variables.replace(x.index(), knowledge.stamp(thread));
+                if let Some(x) = Blame::place(contested.as_deref(), x) {
+                    knowledge.receive(thread, variables.cells[x].sole);
+                    variables.shared(x).for_each(|s| knowledge.receive(thread, s));
+                    variables.replace(x, knowledge.stamp(thread));
+                }
             }
             Op::Acquire(l) | Op::PostWait(l) => {
                 knowledge.receive(thread, locks.cells[l.index()].sole);
@@ -461,7 +481,8 @@ impl Blame {
 impl Analysis for Blame {
     fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
         self.knowledge.reserve(batch.counts.threads);
-        self.variables.reserve(batch.counts.vars);
+        let count = self.contested.as_ref().map_or(batch.counts.vars, |it| it.count());
+        self.variables.reserve(count);
         self.locks.reserve(batch.counts.locks);
         for (number, &event) in (batch.first..).zip(&batch.events) {
             self.event(number, event);

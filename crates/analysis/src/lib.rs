@@ -11,6 +11,7 @@ pub mod clock;
 pub mod components;
 pub mod conflict;
 pub mod conflict_freedom;
+pub mod contested;
 pub mod cooperability;
 pub mod cycles;
 pub mod density;

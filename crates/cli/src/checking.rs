@@ -331,7 +331,7 @@ impl Story {
         }
         let cycles = explained(all, question);
         let mut explainer = Explainer::new(cycles);
-        let mut blame = Blame::default();
+        let mut blame = Blame::among(trace.contested());
         let mut exact = Running::new(Options { first_only: true });
         let mut components = question.all_transactions.then(Components::default);
         let mut others: Vec<&mut dyn Analysis> = vec![&mut blame];

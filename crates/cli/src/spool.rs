@@ -1,15 +1,21 @@
 //! A running program can be read only once, but a finding is explained by reading again: what it
-//! sends is kept in a file meanwhile, in order and in a compact form. The names stay in memory.
+//! sends is kept in a file meanwhile, in order and in a compact form. The names stay in memory, and
+//! who has touched which variable: most of them will not be worth a second look.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use paceline_analysis::contested::{Contested, Touches};
 use paceline_trace::format::pace::SpoolWriter;
 use paceline_trace::record::StreamReader;
 use paceline_trace::{Batch, Error, Skipped, Source, Symbols};
 
-type Copy = SpoolWriter<BufWriter<File>>;
+/// What is kept.
+struct Copy {
+    events: SpoolWriter<BufWriter<File>>,
+    touches: Touches,
+}
 
 /// Writes the copy.
 pub struct Spooler(Arc<Mutex<Copy>>);
@@ -22,13 +28,15 @@ pub struct Spooled {
 
 impl Spooler {
     pub fn new(file: File) -> Spooler {
-        let writer = SpoolWriter::new(BufWriter::with_capacity(1 << 18, file));
-        Spooler(Arc::new(Mutex::new(writer)))
+        let events = SpoolWriter::new(BufWriter::with_capacity(1 << 18, file));
+        Spooler(Arc::new(Mutex::new(Copy { events, touches: Touches::default() })))
     }
 
-    /// Completes the copy.
-    pub fn finish(&self) -> Result<(), Error> {
-        lock(&self.0).finish().map_err(|e| cannot_keep(&e))
+    /// Completes the copy; which variables can be in conflicts.
+    pub fn finish(&self) -> Result<Contested, Error> {
+        let mut copy = lock(&self.0);
+        copy.events.finish().map_err(|e| cannot_keep(&e))?;
+        Ok(std::mem::take(&mut copy.touches).contested())
     }
 }
 
@@ -50,7 +58,9 @@ fn cannot_keep(error: &io::Error) -> Error {
 impl Source for Spooled {
     fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
         self.program.read(batch)?;
-        lock(&self.copy).write(batch, self.program.symbols()).map_err(|e| cannot_keep(&e))
+        let mut copy = lock(&self.copy);
+        copy.touches.events(batch);
+        copy.events.write(batch, self.program.symbols()).map_err(|e| cannot_keep(&e))
     }
 
     fn symbols(&self) -> &Symbols {

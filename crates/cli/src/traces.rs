@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use paceline_analysis::contested::Contested;
 use paceline_report::recording;
 use paceline_trace::format::pace::SpoolReader;
 use paceline_trace::format::{self, Format};
@@ -48,6 +49,7 @@ pub struct Trace {
 struct Copied {
     symbols: Arc<Symbols>,
     blocks: Blocks,
+    contested: Arc<Contested>,
 }
 
 /// A trace being read.
@@ -171,8 +173,14 @@ impl Trace {
         }
         let Some(spooler) = self.spooler.take() else { return Ok(()) };
         let blocks = open.blocks();
-        self.copied = open.share_symbols().map(|symbols| Copied { symbols, blocks });
-        spooler.finish()
+        let contested = Arc::new(spooler.finish()?);
+        self.copied = open.share_symbols().map(|symbols| Copied { symbols, blocks, contested });
+        Ok(())
+    }
+
+    /// The variables that can be in conflicts, where that is known after the first reading.
+    pub fn contested(&self) -> Option<Arc<Contested>> {
+        self.copied.as_ref().map(|copied| Arc::clone(&copied.contested))
     }
 
     /// What can be read only once: standard input, a pipe, a shell's `<(command)`.

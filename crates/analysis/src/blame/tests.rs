@@ -2,11 +2,23 @@
 
 use super::*;
 use crate::conflict::Conflicts;
+use crate::contested::Touches;
 use crate::random;
 use paceline_trace::Trace;
 
 fn refuted(trace: &Trace, sweep_at: usize) -> Vec<EventNo> {
-    let mut blame = Blame { sweep_at, ..Blame::default() };
+    refuted_by(Blame { sweep_at, ..Blame::default() }, trace)
+}
+
+/// The same without a look at what is in no conflict.
+fn refuted_among_contested(trace: &Trace) -> Vec<EventNo> {
+    let mut touches = Touches::default();
+    touches.events(&trace.batch());
+    refuted_by(Blame::among(Some(Arc::new(touches.contested()))), trace)
+}
+
+fn refuted_by(mut blame: Blame, trace: &Trace) -> Vec<EventNo> {
+    let sweep_at = blame.sweep_at;
     let mut batch = trace.batch();
     for &event in &trace.events {
         batch.events = vec![event];
@@ -112,8 +124,8 @@ fn refuted_blocks_are_those_of_the_definition() {
         let expected = refuted_by_definition(trace);
         kinds.borrow_mut().0 += expected.len();
         kinds.borrow_mut().1 += blocks(trace).len() - expected.len();
-        for sweep_at in [0, FEWEST_KEPT] {
-            let found = refuted(trace, sweep_at);
+        let all = [0, FEWEST_KEPT].map(|sweep_at| refuted(trace, sweep_at));
+        for found in all.into_iter().chain([refuted_among_contested(trace)]) {
             if found != expected {
                 return Err(format!("{found:?}, not {expected:?}"));
             }

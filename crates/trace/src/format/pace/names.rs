@@ -68,6 +68,24 @@ pub(super) fn invalid(message: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message.into())
 }
 
+/// Appends a text behind its length, which is known after it: most are short enough for one byte.
+fn put_with_len(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    let start = out.len();
+    out.push(0);
+    put(out);
+    let len = out.len() - start - 1;
+    if len < 0x80 {
+        out[start] = len as u8;
+        return Ok(());
+    }
+    let len = u32::try_from(len).ok().filter(|&len| len <= u32::MAX / 2);
+    let text = out.split_off(start + 1);
+    out.truncate(start);
+    put_number(out, len.ok_or_else(|| invalid("a name longer than 2 GB"))?);
+    out.extend_from_slice(&text);
+    Ok(())
+}
+
 /// How many names and sites have been written.
 #[derive(Default)]
 pub(super) struct Written {
@@ -75,8 +93,6 @@ pub(super) struct Written {
     sites: usize,
     /// Scratch for one list: its count stands before it but is known after it.
     list: Vec<u8>,
-    /// Scratch for one name: so does its length.
-    name: Vec<u8>,
 }
 
 impl Written {
@@ -107,11 +123,7 @@ impl Written {
         let (first, len) = (self.names[list], lens(symbols)[list]);
         let mut next = first;
         while next < len && out.len() + self.list.len() < ENOUGH {
-            self.name.clear();
-            put_name(symbols, list, next as u32, &mut self.name);
-            let len = u32::try_from(self.name.len()).ok().filter(|&n| n <= u32::MAX / 2);
-            put_number(&mut self.list, len.ok_or_else(|| invalid("a name longer than 2 GB"))?);
-            self.list.extend_from_slice(&self.name);
+            put_with_len(&mut self.list, |text| put_name(symbols, list, next as u32, text))?;
             next += 1;
         }
         self.names[list] = next;
