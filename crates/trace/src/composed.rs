@@ -56,8 +56,10 @@ pub(crate) struct Class(pub(crate) u32);
 impl Class {
     /// Nobody has told it yet.
     pub(crate) const UNKNOWN: Class = Class(u32::MAX);
+    /// Nobody has told it yet, and there are variables whose names wait for it.
+    pub(crate) const AWAITED: Class = Class(u32::MAX - 1);
     /// What has no object.
-    const STATIC: Class = Class(u32::MAX - 1);
+    const STATIC: Class = Class(u32::MAX - 2);
 }
 
 /// How the fields of one number are shown in objects of one class.
@@ -162,7 +164,7 @@ impl Composed {
         if object == 0 { Class::STATIC } else { self.objects.get(object).class }
     }
 
-    /// The class of an object, which nobody has told before.
+    /// What is known about the class of an object from now on.
     pub(crate) fn set_class(&mut self, object: u64, class: Class) {
         self.objects.get_mut(object).class = class;
     }

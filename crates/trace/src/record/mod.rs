@@ -11,6 +11,7 @@
 //!
 //! Nothing here knows a language or a virtual machine.
 
+mod frames;
 pub(crate) mod ids;
 mod mend;
 pub mod merge;

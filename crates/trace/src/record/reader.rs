@@ -1,7 +1,7 @@
 //! A recorded stream as a source of events: from a file or, while the program runs, from a socket.
 
 use std::hint::select_unpredictable;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::sync::Arc;
 
 use super::mend::{Holders, Mended};
@@ -15,11 +15,7 @@ use crate::recording::{NoteKind, Recording};
 use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 use crate::symbols::{SiteInfo, Symbols};
 
-type Input = BufReader<Box<dyn Read + Send>>;
-
-/// Enough for a system call to count little, for frames are short; what is there is taken at once,
-/// so nobody waits for a full one.
-const BUFFER: usize = 1 << 17;
+type Input = Box<dyn Read + Send>;
 
 /// Reads a recorded stream.
 pub struct StreamReader {
@@ -201,7 +197,7 @@ impl StreamReader {
     }
 
     fn start(&mut self, input: Box<dyn Read + Send>) -> Result<(), Error> {
-        let mut frames = FrameReader::new(BufReader::with_capacity(BUFFER, input))?;
+        let mut frames = FrameReader::new(input)?;
         match frames.read()? {
             Next::Frame(Frame::Hello(hello)) => {
                 self.merge = Merge::new(hello.stripes);

@@ -95,12 +95,13 @@ impl Targets {
         names: &[Box<[u8]>],
         vars: &mut Composed,
     ) {
+        let known = vars.class(object);
         // Whoever says it twice says the same.
-        if vars.class(object) != Class::UNKNOWN {
+        if known != Class::UNKNOWN && known != Class::AWAITED {
             return;
         }
         vars.set_class(object, Class(class));
-        if !self.without_class.is_empty() {
+        if known == Class::AWAITED {
             for number in self.without_class.remove(&object).unwrap_or_default() {
                 self.show(number, object, names, vars);
             }
@@ -204,8 +205,12 @@ impl Targets {
     #[inline(always)]
     fn show_target(&mut self, target: Target, names: &[Box<[u8]>], vars: &mut Composed) {
         let (number, object) = wire::unpack(target.key);
-        let class = vars.class(object);
+        let mut class = vars.class(object);
         if class == Class::UNKNOWN {
+            vars.set_class(object, Class::AWAITED);
+            class = Class::AWAITED;
+        }
+        if class == Class::AWAITED {
             self.without_class.entry(object).or_default().push(TargetNo(number));
         }
         if !vars.is_shown(number, class) {

@@ -27,9 +27,8 @@
 //! taken is sent. For fork and join the object is the id of the thread; for everything else 0 means
 //! that there is no object, as for static fields.
 
-use std::io::{ErrorKind as IoErrorKind, Read};
-
-use crate::error::{Error, Place, show_bytes};
+pub use super::frames::{FrameReader, Next};
+use crate::error::{Error, Place};
 use crate::event::Kind;
 
 /// The first bytes of a stream.
@@ -350,7 +349,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Decodes a payload; `None` if it is not what a writer makes.
-fn decode(code: u8, payload: &[u8]) -> Option<Frame<'_>> {
+pub(super) fn decode(code: u8, payload: &[u8]) -> Option<Frame<'_>> {
     let mut fields = Fields(payload);
     let frame = match code {
         1 => Frame::Hello(take_hello(&mut fields)?),
@@ -405,90 +404,9 @@ fn take_site(fields: &mut Fields<'_>) -> Option<SiteFrame> {
     })
 }
 
-/// What reading on has brought.
-#[derive(Debug)]
-pub enum Next<'a> {
-    /// A frame.
-    Frame(Frame<'a>),
-    /// The stream is over, between two frames or in the middle of one.
-    Over,
-}
-
-/// Reads frames.
-pub struct FrameReader<R> {
-    input: R,
-    payload: Vec<u8>,
-    /// Where the next frame starts, for messages.
-    offset: u64,
-}
-
-impl<R: Read> FrameReader<R> {
-    /// Checks the start of a stream. An input that ends before it is over at once.
-    pub fn new(mut input: R) -> Result<FrameReader<R>, Error> {
-        let mut start = [0; 12];
-        let len = read_full(&mut input, &mut start)?;
-        let magic = len.min(MAGIC.len());
-        if start[..magic] != MAGIC[..magic] {
-            let shown = show_bytes(&start[..magic]);
-            return Err(damaged(format!("not a recorded stream: it starts with {shown}")));
-        }
-        let [.., a, b, c, d] = start;
-        let version = u32::from_le_bytes([a, b, c, d]);
-        if len == start.len() && version != VERSION {
-            return Err(damaged(format!(
-                "a stream of version {version}: this program reads version {VERSION}, so recorder \
-                 and paceline are not of the same release"
-            )));
-        }
-        Ok(FrameReader { input, payload: Vec::new(), offset: len as u64 })
-    }
-
-    /// Reads the next frame.
-    pub fn read(&mut self) -> Result<Next<'_>, Error> {
-        let mut header = [0; 5];
-        if read_full(&mut self.input, &mut header)? < header.len() {
-            return Ok(Next::Over);
-        }
-        let [a, b, c, d, code] = header;
-        let len = u32::from_le_bytes([a, b, c, d]) as usize;
-        let at = self.offset;
-        if len > MAX_PAYLOAD {
-            return Err(damaged(format!("the frame at byte {at} would have {len} bytes")));
-        }
-        // It only grows: what follows a long frame need not clear it.
-        if self.payload.len() < len {
-            self.payload.resize(len, 0);
-        }
-        let payload = &mut self.payload[..len];
-        if read_full(&mut self.input, payload)? < len {
-            return Ok(Next::Over);
-        }
-        self.offset += (header.len() + len) as u64;
-        match decode(code, payload) {
-            Some(frame) => Ok(Next::Frame(frame)),
-            None => Err(damaged(format!("the frame at byte {at} (kind {code}) makes no sense"))),
-        }
-    }
-}
-
 /// What is wrong with a stream.
 pub(super) fn damaged(message: String) -> Error {
     Error::damaged(Place::default(), message)
-}
-
-/// Reads until `buffer` is full or the input is over. A peer that died is the end of the input.
-fn read_full(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, Error> {
-    let mut len = 0;
-    while len < buffer.len() {
-        match input.read(&mut buffer[len..]) {
-            Ok(0) => break,
-            Ok(n) => len += n,
-            Err(error) if error.kind() == IoErrorKind::Interrupted => {}
-            Err(error) if error.kind() == IoErrorKind::ConnectionReset => break,
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(len)
 }
 
 #[cfg(test)]
