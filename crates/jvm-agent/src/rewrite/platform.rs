@@ -20,6 +20,8 @@ pub enum Place {
     Call(&'static str),
     /// Behind each such call.
     AfterCall(&'static str),
+    /// Around each read of a field of that name, which holds an object: see [`Given::Read`].
+    Read(&'static str),
 }
 
 /// What a hook is given.
@@ -37,6 +39,8 @@ pub enum Given {
     Second,
     /// The result, as an `int` or an object, and `this`; only before a return.
     ResultAndThis,
+    /// At a read of a field, the object and what was read, which the hook gives back.
+    Read,
     /// The second parameter, fields or methods, which the hook's result replaces.
     ReplaceFields,
     /// The same.
@@ -46,7 +50,7 @@ pub enum Given {
 /// A call of the hook class to be put into a method.
 #[derive(Clone, Copy, Debug)]
 pub struct Hook {
-    /// The method.
+    /// The method; none for all of the class.
     pub method: &'static str,
     /// Its descriptor, or the start of it.
     pub descriptor: &'static str,
@@ -170,13 +174,11 @@ const fn monitored(class: &'static str) -> Change {
 }
 
 /// A stage of a CompletableFuture: it was pushed by one thread and runs in another.
-const STAGE: &[Hook] = &[
-    Hook { call: "fire", ..take("tryFire", "(I)", Place::Entry, Given::This) },
-    take("tryFire", "(I)", OTHER_STAGE, Given::Top),
-];
+const STAGE: &[Hook] = &[take("tryFire", "(I)", Place::Entry, Given::This), RESULT];
 
-/// Where a stage gets at another future.
-const OTHER_STAGE: Place = Place::AfterCall("toCompletableFuture");
+/// Whoever finds a result comes behind who completed the future. That is told behind the read, and not
+/// where the method starts: the result may come in between.
+const RESULT: Hook = Hook { call: "result", ..take("", "(", Place::Read("result"), Given::Read) };
 
 const TWO_TASKS: &str = "(Ljava/util/concurrent/ForkJoinTask;Ljava/util/concurrent/ForkJoinTask;)V";
 const TASKS: &str = "([Ljava/util/concurrent/ForkJoinTask;)V";
@@ -271,9 +273,11 @@ pub const CHANGES: &[Change] = &[
             post("set", "(Ljava/lang/Object;)V", Given::This),
             post("setException", "(Ljava/lang/Throwable;)V", Given::This),
             post("cancel", "(Z)Z", Given::This),
-            take("get", "(", Place::Entry, Given::This),
+            // Behind the look at its state, as with a CompletableFuture.
+            take("report", "(I)", Place::Entry, Given::This),
             take("awaitDone", "(", Place::Return, Given::This),
             take("isDone", "()", Place::Return, Given::This),
+            take("state", "()", Place::Return, Given::This),
         ],
     ),
     hooked(
@@ -350,48 +354,7 @@ pub const CHANGES: &[Change] = &[
             post("unipush", "(", Given::First),
             post("bipush", "(Ljava/util/concurrent/CompletableFuture;", Given::Second),
             post("push", "(", Given::First),
-            take("get", "(", Place::Entry, Given::This),
-            take("join", "()", Place::Entry, Given::This),
-            take("waitingGet", "(", Place::Return, Given::This),
-            take("timedGet", "(", Place::Return, Given::This),
-            take("getNow", "(", Place::Entry, Given::This),
-            take("isDone", "()", Place::Return, Given::This),
-            Hook { call: "tellAll", ..take("allOf", "([", Place::Entry, Given::This) },
-            Hook { call: "tellAll", ..take("anyOf", "([", Place::Entry, Given::This) },
-            take("uniApplyStage", "(", Place::Entry, Given::This),
-            take("uniAcceptStage", "(", Place::Entry, Given::This),
-            take("uniRunStage", "(", Place::Entry, Given::This),
-            take("uniWhenCompleteStage", "(", Place::Entry, Given::This),
-            take("uniHandleStage", "(", Place::Entry, Given::This),
-            take("uniExceptionallyStage", "(", Place::Entry, Given::This),
-            take("uniComposeStage", "(", Place::Entry, Given::This),
-            take("biApplyStage", "(", Place::Entry, Given::This),
-            take("biAcceptStage", "(", Place::Entry, Given::This),
-            take("biRunStage", "(", Place::Entry, Given::This),
-            take("uniApplyNow", "(", Place::Entry, Given::This),
-            take("uniAcceptNow", "(", Place::Entry, Given::This),
-            take("uniRunNow", "(", Place::Entry, Given::This),
-            take("uniWhenCompleteStage", "(", Place::Call("uniWhenComplete"), Given::This),
-            take("uniHandleStage", "(", Place::Call("uniHandle"), Given::This),
-            take("uniExceptionallyStage", "(", Place::Call("uniExceptionally"), Given::This),
-            take("uniComposeStage", "(", Place::Call("apply"), Given::This),
-            take("uniWhenCompleteStage", "(", Place::Call("execute"), Given::This),
-            take("uniHandleStage", "(", Place::Call("execute"), Given::This),
-            take("uniExceptionallyStage", "(", Place::Call("execute"), Given::This),
-            take("uniComposeStage", "(", Place::Call("execute"), Given::This),
-            take("biApplyStage", "(", Place::Call("biApply"), Given::This),
-            take("biAcceptStage", "(", Place::Call("biAccept"), Given::This),
-            take("biRunStage", "(", Place::Call("biRun"), Given::This),
-            take("uniComposeStage", "(", OTHER_STAGE, Given::Top),
-            take("biApplyStage", "(", OTHER_STAGE, Given::Top),
-            take("biAcceptStage", "(", OTHER_STAGE, Given::Top),
-            take("biRunStage", "(", OTHER_STAGE, Given::Top),
-            take("orApplyStage", "(", Place::Entry, Given::This),
-            take("orAcceptStage", "(", Place::Entry, Given::This),
-            take("orRunStage", "(", Place::Entry, Given::This),
-            take("orApplyStage", "(", OTHER_STAGE, Given::Top),
-            take("orAcceptStage", "(", OTHER_STAGE, Given::Top),
-            take("orRunStage", "(", OTHER_STAGE, Given::Top),
+            RESULT,
         ],
     ),
     hooked("java/util/concurrent/CompletableFuture$UniApply", STAGE),
@@ -402,6 +365,7 @@ pub const CHANGES: &[Change] = &[
     hooked("java/util/concurrent/CompletableFuture$UniExceptionally", STAGE),
     hooked("java/util/concurrent/CompletableFuture$UniRelay", STAGE),
     hooked("java/util/concurrent/CompletableFuture$UniCompose", STAGE),
+    hooked("java/util/concurrent/CompletableFuture$UniComposeExceptionally", STAGE),
     hooked("java/util/concurrent/CompletableFuture$BiApply", STAGE),
     hooked("java/util/concurrent/CompletableFuture$BiAccept", STAGE),
     hooked("java/util/concurrent/CompletableFuture$BiRun", STAGE),
@@ -468,7 +432,8 @@ pub fn insert<'a>(
     program: &mut dyn Program,
 ) -> Outcome<bool> {
     let wanted = |h: &&Hook| {
-        h.method.as_bytes() == member.name && member.descriptor.starts_with(h.descriptor.as_bytes())
+        let named = h.method.is_empty() || h.method.as_bytes() == member.name;
+        named && member.descriptor.starts_with(h.descriptor.as_bytes())
     };
     let mut any = change.monitors && monitors(code, class, member, pool, program)?;
     for hook in change.hooks.iter().filter(wanted) {
@@ -538,8 +503,14 @@ fn put(code: &mut Code, hook: &Hook, inserted: &[u8], pool: &Pool) -> Outcome<bo
                     && pool.reference(code.operand(at)?)?.name == name.as_bytes()
                     && (hook.given != Given::Top || without_parameters(pool, code.operand(at)?)?)
             }
+            Place::Read(name) => {
+                opcode == op::GETFIELD && pool.reference(code.operand(at)?)?.name == name.as_bytes()
+            }
         };
-        if here && matches!(place, Place::AfterCall(_)) {
+        if here && matches!(place, Place::Read(_)) {
+            code.instructions[i].before.push(op::DUP);
+        }
+        if here && matches!(place, Place::AfterCall(_) | Place::Read(_)) {
             code.instructions[i].behind.extend_from_slice(inserted);
         } else if here {
             code.instructions[i].before.extend_from_slice(inserted);
@@ -574,6 +545,7 @@ fn snippet(
         }
         Given::First => (snippet.ops(&[op::ALOAD_0 + 1]), OBJECT.into()),
         Given::Second => (snippet.ops(&[op::ALOAD_0 + 2]), OBJECT.into()),
+        Given::Read => (snippet, [OBJECT, OBJECT].concat()),
         Given::ReplaceFields | Given::ReplaceMethods => {
             let of_fields = hook.given == Given::ReplaceFields;
             let kind = if of_fields { "Field" } else { "Method" };
@@ -589,7 +561,8 @@ fn snippet(
     };
     let site = Site { model: hook.model as u8, ..site_of(kind, class, member) };
     let site = program.site(site)?;
-    let descriptor = format!("({object}I)V");
+    let returned = if hook.given == Given::Read { OBJECT } else { "V" };
+    let descriptor = format!("({object}I){returned}");
     Ok(snippet.number(site)?.call(hook.call.as_bytes(), descriptor.as_bytes())?.code)
 }
 
