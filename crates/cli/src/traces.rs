@@ -241,10 +241,8 @@ fn without_agent(command: &str) -> String {
     let is_agent = |word: &str| word.starts_with("-agentpath:") && word.contains("paceline_jvm");
     let mut words: Vec<&str> = command.split(' ').collect();
     if let Some(agent) = words.iter().position(|word| is_agent(word)) {
-        words.remove(agent);
-        if words.get(agent) == Some(&COMPILERS) {
-            words.remove(agent);
-        }
+        let is_ours = words[agent + 1..].starts_with(&COMPILERS);
+        words.drain(agent..=agent + if is_ours { COMPILERS.len() } else { 0 });
     }
     words.join(" ")
 }
