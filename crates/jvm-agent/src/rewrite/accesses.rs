@@ -103,12 +103,11 @@ impl<'a> Rewriter<'_, 'a> {
                 } else {
                     snippet.ops(&[op::DUP]).with_constant(op::GETFIELD, constant).ops(&[pop])
                 };
-                at_field(checked.ops(&[op::DUP]), field.owner, site)?
+                at_field(checked.ops(&[op::DUP]), site)?
             }
-            _ if wide => {
-                at_field(snippet.ops(&[op::DUP2_X1, op::POP2, op::DUP_X2]), field.owner, site)?
-            }
-            _ => at_field(snippet.ops(&[op::DUP2, op::POP]), field.owner, site)?,
+            // If it is null, the hook lets the program's own instruction find that out.
+            _ if wide => at_field(snippet.ops(&[op::DUP2_X1, op::POP2, op::DUP_X2]), site)?,
+            _ => at_field(snippet.ops(&[op::DUP2, op::POP]), site)?,
         };
         code.instructions[i].before = before.code;
         code.instructions[i].behind = done(pool)?;
@@ -172,9 +171,8 @@ fn is_push(opcode: u8) -> bool {
     matches!(opcode, op::ACONST_NULL..=op::ALOAD_3)
 }
 
-fn at_field<'c, 'p>(snippet: Snippet<'c, 'p>, owner: &[u8], site: u32) -> Outcome<Snippet<'c, 'p>> {
-    let snippet = snippet.ops(&[op::DUP]).word(owner)?.number(site)?;
-    snippet.call(b"at", b"(Ljava/lang/Object;JI)V")
+fn at_field<'c, 'p>(snippet: Snippet<'c, 'p>, site: u32) -> Outcome<Snippet<'c, 'p>> {
+    snippet.number(site)?.call(b"at", b"(Ljava/lang/Object;I)V")
 }
 
 fn done(pool: &mut Pool) -> Outcome<Vec<u8>> {

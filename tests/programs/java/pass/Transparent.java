@@ -78,7 +78,22 @@ class Transparent implements Serializable, Cloneable {
             }
             System.out.println(e.getMessage());
         }
+        for (boolean wide : new boolean[] {false, true}) {
+            try {
+                assign(null, wide);
+            } catch (NullPointerException e) {
+                System.out.println(e.getMessage());
+            }
+        }
         StackWalker.getInstance().forEach(frame -> System.out.println(frame.getMethodName() + frame.getLineNumber()));
+    }
+
+    private static void assign(Transparent other, boolean wide) {
+        if (wide) {
+            other.stamp = 7;
+        } else {
+            other.count = 7;
+        }
     }
 
     private synchronized int fails(Transparent other) {
