@@ -71,7 +71,7 @@ pub fn named(event: &Event, symbols: &Symbols) -> Named {
     Named {
         thread: symbols.threads.name(event.thread.0).to_vec(),
         kind: event.op.kind(),
-        operand: operand(event.op, symbols).map(<[u8]>::to_vec),
+        operand: operand(event.op, symbols).map(std::borrow::Cow::into_owned),
         location: location(event.site, symbols),
     }
 }

@@ -339,6 +339,9 @@ pub const CHANGES: &[Change] = &[
             take("reportException", "(", Place::Entry, Given::This),
             take("reportExecutionException", "(", Place::Entry, Given::This),
             take("isDone", "()", Place::Return, Given::This),
+            take("isCompletedNormally", "()", Place::Return, Given::This),
+            take("isCompletedAbnormally", "()", Place::Return, Given::This),
+            take("getException", "()", Place::Return, Given::This),
         ],
     ),
     hooked(

@@ -4,6 +4,7 @@
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ForkJoinTask;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -54,6 +55,13 @@ final class Polled {
         }
     }
 
+    private static Polled poll(ForkJoinTask<Polled> task) {
+        while (!task.isCompletedNormally()) {
+            Thread.onSpinWait();
+        }
+        return task.getRawResult();
+    }
+
     private static Polled meet(CompletableFuture<Polled> future) {
         CompletableFuture<String> other = CompletableFuture.completedFuture("other");
         CompletableFuture<Polled> both = other.thenCombine(future, (ignored, it) -> it.touch());
@@ -65,21 +73,25 @@ final class Polled {
         Polled box = new Polled();
         CompletableFuture<Polled>[] futures = new CompletableFuture[3 * COUNT];
         FutureTask<Polled>[] tasks = new FutureTask[COUNT];
+        ForkJoinTask<Polled>[] forked = new ForkJoinTask[COUNT];
         for (int i = 0; i < futures.length; i++) {
             futures[i] = new CompletableFuture<>();
         }
         for (int i = 0; i < tasks.length; i++) {
             tasks[i] = new FutureTask<>(box::touch);
+            forked[i] = ForkJoinTask.adapt(() -> box.touch());
         }
         Workers.each(
                 me -> {
                     for (int i = 0; i < COUNT; i++) {
                         for (int j = 0; j < 3; j++) {
-                            await(4 * i + j + 1);
+                            await(5 * i + j + 1);
                             futures[3 * i + j].complete(box.touch());
                         }
-                        await(4 * i + 4);
+                        await(5 * i + 4);
                         tasks[i].run();
+                        await(5 * i + 5);
+                        forked[i].quietlyInvoke();
                     }
                 },
                 me -> {
@@ -92,6 +104,8 @@ final class Polled {
                         futures[3 * i + 2].join().touch();
                         ask();
                         poll(tasks[i]).touch();
+                        ask();
+                        poll(forked[i]).touch();
                     }
                 });
         System.out.println(box.touched);
