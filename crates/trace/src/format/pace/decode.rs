@@ -273,6 +273,10 @@ impl Source for PaceReader {
     fn skipped(&self) -> &Skipped {
         &self.skipped
     }
+
+    fn is_quick(&self) -> bool {
+        true
+    }
 }
 
 impl Block {

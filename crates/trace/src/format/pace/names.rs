@@ -4,10 +4,11 @@
 //! of sites, each with its count. Their ids are not written: they go on where the block before
 //! stopped.
 
+use std::hint::black_box;
 use std::io;
 
 use crate::ids::TextId;
-use crate::symbols::{Interner, SiteInfo, Symbols};
+use crate::symbols::{Interner, Key, SiteInfo, Symbols};
 
 /// How many lists of names there are.
 const LISTS: usize = 7;
@@ -167,17 +168,35 @@ pub(super) fn take_names(mut bytes: &[u8], symbols: &mut Symbols) -> Option<()> 
 }
 
 fn take_list(bytes: &mut &[u8], names: &mut Interner) -> Option<()> {
-    for _ in 0..take_number(bytes)? {
-        let len = take_number(bytes)? as usize;
-        let (name, rest) = bytes.split_at_checked(len)?;
-        *bytes = rest;
-        let expected = names.len();
-        // A name that is there already would shift all ids after it.
-        if expected >= MOST_NAMES || names.intern(name) as usize != expected {
-            return None;
+    let mut left = take_number(bytes)? as usize;
+    while left > 0 {
+        let mut group: [&[u8]; GROUP] = [&[]; GROUP];
+        let group = &mut group[..left.min(GROUP)];
+        for name in group.iter_mut() {
+            *name = take_name(bytes)?;
         }
+        // The look-ups of a group overlap their cache misses.
+        black_box(group.iter().fold(0, |sum, name| sum ^ names.warm(Key::new(name).hash())));
+        group.iter().try_for_each(|name| add_name(name, names))?;
+        left -= group.len();
     }
     Some(())
+}
+
+/// How many names are looked up at a time.
+const GROUP: usize = 32;
+
+fn take_name<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = take_number(bytes)? as usize;
+    let (name, rest) = bytes.split_at_checked(len)?;
+    *bytes = rest;
+    Some(name)
+}
+
+/// A name that is there already would shift all ids after it.
+fn add_name(name: &[u8], names: &mut Interner) -> Option<()> {
+    let expected = names.len();
+    (expected < MOST_NAMES && names.intern(name) as usize == expected).then_some(())
 }
 
 /// Fewer than an [`Interner`] or a site table can hold.
