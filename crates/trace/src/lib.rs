@@ -15,6 +15,7 @@ mod ids;
 pub mod input;
 #[cfg(feature = "files")]
 mod lines;
+mod listed;
 #[cfg(feature = "files")]
 mod notation;
 #[cfg(feature = "files")]

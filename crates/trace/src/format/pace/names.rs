@@ -4,11 +4,10 @@
 //! of sites, each with its count. Their ids are not written: they go on where the block before
 //! stopped.
 
-use std::hint::black_box;
 use std::io;
 
 use crate::ids::TextId;
-use crate::symbols::{Interner, Key, SiteInfo, Symbols};
+use crate::symbols::{Interner, SiteInfo, Symbols};
 
 /// How many lists of names there are.
 const LISTS: usize = 7;
@@ -36,9 +35,12 @@ fn put_name(symbols: &Symbols, list: usize, id: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(names.name(id));
 }
 
-fn list_mut(symbols: &mut Symbols, list: usize) -> &mut Interner {
-    let Symbols { threads, vars, locks, semaphores, barriers, labels, texts, .. } = symbols;
-    [threads, vars.named_mut(), locks, semaphores, barriers, labels, texts][list]
+/// The names of a list, unless they are those of variables.
+#[inline(always)]
+fn list_mut(symbols: &mut Symbols, list: usize) -> Option<&mut Interner> {
+    let Symbols { threads, locks, semaphores, barriers, labels, texts, .. } = symbols;
+    let [c, d, e, f, g] = [locks, semaphores, barriers, labels, texts].map(Some);
+    [Some(threads), None, c, d, e, f, g].into_iter().nth(list).flatten()
 }
 
 /// Appends a number, seven bits a byte, lowest first; a set high bit says that more follow.
@@ -159,32 +161,16 @@ pub(super) fn take_names(mut bytes: &[u8], symbols: &mut Symbols) -> Option<()> 
         return Some(());
     }
     for list in 0..LISTS {
-        take_list(&mut bytes, list_mut(symbols, list))?;
+        for _ in 0..take_number(&mut bytes)? {
+            let name = take_name(&mut bytes)?;
+            add_name(list, name, symbols).then_some(())?;
+        }
     }
     for _ in 0..take_number(&mut bytes)? {
         take_site(&mut bytes, symbols)?;
     }
     bytes.is_empty().then_some(())
 }
-
-fn take_list(bytes: &mut &[u8], names: &mut Interner) -> Option<()> {
-    let mut left = take_number(bytes)? as usize;
-    while left > 0 {
-        let mut group: [&[u8]; GROUP] = [&[]; GROUP];
-        let group = &mut group[..left.min(GROUP)];
-        for name in group.iter_mut() {
-            *name = take_name(bytes)?;
-        }
-        // The look-ups of a group overlap their cache misses.
-        black_box(group.iter().fold(0, |sum, name| sum ^ names.warm(Key::new(name).hash())));
-        group.iter().try_for_each(|name| add_name(name, names))?;
-        left -= group.len();
-    }
-    Some(())
-}
-
-/// How many names are looked up at a time.
-const GROUP: usize = 32;
 
 fn take_name<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let len = take_number(bytes)? as usize;
@@ -193,10 +179,16 @@ fn take_name<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(name)
 }
 
-/// A name that is there already would shift all ids after it.
-fn add_name(name: &[u8], names: &mut Interner) -> Option<()> {
+/// A name that is there already would shift all ids after it; of variables, of which there are
+/// many, that is found out in the end.
+#[inline(always)]
+fn add_name(list: usize, name: &[u8], symbols: &mut Symbols) -> bool {
+    let Some(names) = list_mut(symbols, list) else {
+        symbols.vars.list(name);
+        return symbols.vars.len() <= MOST_NAMES;
+    };
     let expected = names.len();
-    (expected < MOST_NAMES && names.intern(name) as usize == expected).then_some(())
+    expected < MOST_NAMES && names.intern(name) as usize == expected
 }
 
 /// Fewer than an [`Interner`] or a site table can hold.
