@@ -282,4 +282,20 @@ mod tests {
         let events: Vec<_> = engine.cycles().iter().map(|c| c.event).collect();
         assert_eq!(events, [3 * threads]);
     }
+
+    /// More threads than have short numbers: they must not be taken for each other.
+    #[test]
+    fn threads_with_long_numbers_are_told_apart() {
+        let mut line = String::new();
+        (0..65_600).for_each(|t| line += &format!("{t}:r(y) "));
+        for (a, b) in [(65_535, 65_536), (65_536, 65_535), (3, 65_535), (65_599, 3)] {
+            let blocks = format!("{a}:begin(m) {a}:r(x) {a}:w(x) {a}:end(m) {b}:r(x) ");
+            let cycle = format!("{a}:begin(m) {a}:r(x) {b}:w(x) {a}:r(x) {a}:end(m)");
+            let trace = Trace::parse(&format!("{line}{blocks}{cycle}")).unwrap();
+            let mut engine = Running::new(Options::default());
+            let _ = engine.events(&trace.batch());
+            let events: Vec<_> = engine.cycles().iter().map(|c| c.event).collect();
+            assert_eq!(events, [65_600 + 9], "{a} {b}");
+        }
+    }
 }
