@@ -30,6 +30,10 @@ pub trait Property: Send {
 
 /// A property that can be decided on graphs of one kind.
 pub trait On<G>: Property {
+    /// Takes an event that changes nothing in the graph, if it is seen at a glance to be one, as
+    /// most are; otherwise does nothing and returns false.
+    fn pass(&mut self, event: &Event, graph: &G, frontier: &mut Frontier) -> bool;
+
     /// Takes an event. When there is no room left in the graph, nothing has been done yet: the
     /// event comes again, with a wider graph.
     fn event(
@@ -263,6 +267,9 @@ impl<P: Property> Tables<P> {
                 std::hint::black_box(chunk.iter().fold(0, |sum, e| sum ^ self.frontier.warm(e.op)));
             }
             for (i, event) in chunk.iter().enumerate() {
+                if self.property.pass(event, graph, &mut self.frontier) {
+                    continue;
+                }
                 let number = first + (start + i) as u64;
                 if self.property.event(number, event, graph, &mut self.frontier).is_err() {
                     return start + i;

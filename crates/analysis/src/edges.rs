@@ -36,11 +36,6 @@ impl<G: Precedence> Visitor for Inside<'_, G> {
     }
 
     #[inline(always)]
-    fn node(&self) -> Option<Node> {
-        Some(self.current)
-    }
-
-    #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         self.graph.is_dead(node)
     }
@@ -79,11 +74,6 @@ impl<G: Precedence> Visitor for Single<'_, G> {
     #[inline(always)]
     fn settle(&mut self) -> Node {
         self.graph.single(self.last, &mut self.sources)
-    }
-
-    #[inline(always)]
-    fn node(&self) -> Option<Node> {
-        None
     }
 
     #[inline(always)]

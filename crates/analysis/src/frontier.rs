@@ -6,7 +6,9 @@
 //! What a node is, and what an edge does, is the business of the [`Visitor`]: the same tables
 //! serve atomicity, cooperability and determinism.
 
-use paceline_trace::{BarrierId, IdCounts, LockId, Op, SemaphoreId, ThreadId, VarId};
+use std::hint::select_unpredictable;
+
+use paceline_trace::{Access, BarrierId, IdCounts, LockId, Op, SemaphoreId, ThreadId, VarId};
 
 use crate::ancestors::{Node, Renumbering};
 use crate::rounds::{Round, Rounds};
@@ -19,9 +21,6 @@ pub trait Visitor {
     /// All conflicts have been named. Returns the node that the event belongs to.
     fn settle(&mut self) -> Node;
 
-    /// The node that the event belongs to, if that does not depend on its conflicts.
-    fn node(&self) -> Option<Node>;
-
     /// Whether the node is known to be of no consequence any more.
     fn is_dead(&self, node: Node) -> bool;
 
@@ -29,31 +28,102 @@ pub trait Visitor {
     fn covers(&self, newer: Node, older: Node) -> bool;
 }
 
-const NO_LIST: u32 = u32::MAX;
-
-/// One reader is kept inline: most variables never have two that matter.
+/// Small, because the variables are most of what has to stay in the cache. Two readers are kept
+/// inline: most variables never have more that matter.
 #[derive(Clone, Copy)]
+#[repr(align(16))]
 struct Variable {
     writer: Node,
-    reader: Node,
-    reader_thread: ThreadId,
-    /// Further readers, in a list of their own.
-    more: u32,
+    /// Instead of the second one there may be a [`LIST`] of further readers.
+    readers: [Node; 2],
+    threads: [Short; 2],
 }
 
 const _: () = assert!(size_of::<Variable>() == 16);
 
 const UNTOUCHED: Variable =
-    Variable { writer: Node::DEAD, reader: Node::DEAD, reader_thread: ThreadId(0), more: NO_LIST };
+    Variable { writer: Node::DEAD, readers: [Node::DEAD; 2], threads: [Short::NOBODY; 2] };
+
+/// Stands for a list, with its number, where a node is expected: it looks like one that is younger
+/// than all others.
+const LIST: u32 = 1 << 31;
+
+/// A thread, if its number is a short one. The others are nobody, and take what they did themselves
+/// for what others did. That is only slower: it comes before what they do now anyway.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Short(u16);
+
+impl Short {
+    const NOBODY: Short = Short(u16::MAX);
+
+    #[inline(always)]
+    fn of(thread: ThreadId) -> Short {
+        Short(thread.0.min(u32::from(u16::MAX)) as u16)
+    }
+
+    /// Nobody's number is that of no thread.
+    fn long(self) -> ThreadId {
+        ThreadId(if self == Short::NOBODY { u32::MAX } else { self.0.into() })
+    }
+
+    #[inline(always)]
+    fn is(self, thread: Short) -> bool {
+        (self == thread) & (thread != Short::NOBODY)
+    }
+}
+
+/// Which of the two inline readers a reader may replace.
+#[derive(Clone, Copy)]
+struct Free {
+    first: bool,
+    second: bool,
+    own_is_second: bool,
+}
+
+impl Free {
+    /// Where a reader goes: where it was before, if it was there.
+    #[inline(always)]
+    fn place(self) -> usize {
+        usize::from(self.own_is_second | !self.first)
+    }
+}
 
 impl Variable {
-    /// Whether no other thread's access is of consequence any more. That is so nearly always, and
-    /// one branch for all of it is cheaper than one for each reason.
+    /// The list of further readers.
+    fn list(&self) -> Option<usize> {
+        let Node(last) = self.readers[1];
+        (last >= LIST).then_some((last ^ LIST) as usize)
+    }
+
+    /// Those that are the thread itself or dead may be replaced.
     #[inline(always)]
-    fn is_quiet(&self, thread: ThreadId, visitor: &impl Visitor) -> bool {
-        visitor.is_dead(self.writer)
-            & (visitor.is_dead(self.reader) | (self.reader_thread == thread))
-            & (self.more == NO_LIST)
+    fn free(&self, thread: Short, is_dead: impl Fn(Node) -> bool) -> Free {
+        let own_is_second = self.threads[1].is(thread);
+        Free {
+            first: self.threads[0].is(thread) | is_dead(self.readers[0]),
+            second: own_is_second | is_dead(self.readers[1]),
+            own_is_second,
+        }
+    }
+
+    /// Remembers an access of `thread` in `node`, unless an earlier one may be of consequence to it:
+    /// then nothing is done, and false returned. Nothing before `horizon` is of consequence. Reads
+    /// and writes go the same way, and there is one branch for all reasons, because what cannot be
+    /// foretold costs more as a branch than as a choice.
+    #[inline(always)]
+    fn access(&mut self, writes: bool, thread: Short, node: Node, horizon: Node) -> bool {
+        let free = self.free(thread, |reader| reader < horizon);
+        let is_quiet = ((self.writer < horizon) | (self.writer == node))
+            & ((free.first & free.second) | ((free.first | free.second) & !writes));
+        if is_quiet {
+            self.writer = select_unpredictable(writes, node, self.writer);
+            self.threads[free.place()] = thread;
+            self.readers[free.place()] = node;
+            // A write leaves no readers.
+            let mask = u32::from(writes).wrapping_sub(1);
+            self.readers = self.readers.map(|Node(reader)| Node(reader & mask));
+        }
+        is_quiet
     }
 }
 
@@ -121,6 +191,14 @@ impl Frontier {
         op.variable().map_or(0, |x| self.variables[x.index()].writer.0)
     }
 
+    /// Remembers an access of `thread` in `node`, if no earlier one that is not before `horizon` is
+    /// in conflict with it; otherwise does nothing and returns false.
+    #[inline(always)]
+    pub fn access(&mut self, thread: ThreadId, access: Access, node: Node, horizon: Node) -> bool {
+        let var = &mut self.variables[access.variable.index()];
+        var.access(access.writes, Short::of(thread), node, horizon)
+    }
+
     /// Names every earlier node that an event of `thread` conflicts with, and remembers the
     /// event's own. Threads themselves (their order, fork, join) are the visitor's business.
     #[inline(always)]
@@ -146,66 +224,66 @@ impl Frontier {
 
     #[inline(always)]
     fn read(&mut self, thread: ThreadId, x: VarId, visitor: &mut impl Visitor) -> Node {
-        let var = &mut self.variables[x.index()];
-        if let Some(node) = visitor.node()
-            && var.is_quiet(thread, visitor)
-        {
-            (var.reader, var.reader_thread) = (node, thread);
-            return node;
-        }
-        visitor.after(var.writer);
+        visitor.after(self.variables[x.index()].writer);
         let node = visitor.settle();
-        if var.reader == node || visitor.is_dead(node) {
-            return node;
-        }
-        let last = var.reader_thread == thread || visitor.covers(node, var.reader);
-        if var.more == NO_LIST && last {
-            var.reader = node;
-            var.reader_thread = thread;
-        } else {
-            self.one_more_reader(thread, x, node, visitor);
+        if !visitor.is_dead(node) {
+            self.remember_reader(thread, x, node, visitor);
         }
         node
     }
 
+    #[inline(always)]
+    fn remember_reader(&mut self, thread: ThreadId, x: VarId, node: Node, visitor: &impl Visitor) {
+        let var = &mut self.variables[x.index()];
+        let short = Short::of(thread);
+        let free = var.free(short, |reader| visitor.covers(node, reader));
+        if free.first | free.second {
+            var.readers[free.place()] = node;
+            var.threads[free.place()] = short;
+        } else {
+            self.one_more_reader(thread, x, node, visitor);
+        }
+    }
+
+    /// Keeps a reader in a list, together with the second one. Whoever it covers leaves the list.
     fn one_more_reader(&mut self, thread: ThreadId, x: VarId, node: Node, visitor: &impl Visitor) {
         let var = &mut self.variables[x.index()];
-        if var.reader_thread == thread || visitor.covers(node, var.reader) {
-            var.reader = node;
-            var.reader_thread = thread;
+        let Some(list) = var.list() else {
+            let list = self.free_lists.pop().unwrap_or(self.lists.len() as u32);
+            grow(&mut self.lists, list as usize + 1, &PerThread::default());
+            let second = (var.threads[1].long(), var.readers[1]);
+            self.lists[list as usize].0.extend([second, (thread, node)]);
+            (var.readers[1], var.threads[1]) = (Node(list | LIST), Short::NOBODY);
             return;
+        };
+        let readers = &mut self.lists[list].0;
+        readers.retain(|&(by, older)| by != thread && !visitor.covers(node, older));
+        if readers.is_empty() {
+            self.free_lists.push(list as u32);
+            (var.readers[1], var.threads[1]) = (node, Short::of(thread));
+        } else {
+            readers.push((thread, node));
         }
-        if var.more == NO_LIST {
-            var.more = self.free_lists.pop().unwrap_or(self.lists.len() as u32);
-            if var.more as usize == self.lists.len() {
-                self.lists.push(PerThread::default());
-            }
-        }
-        self.lists[var.more as usize].set(thread, node, visitor);
     }
 
     #[inline(always)]
     fn write(&mut self, thread: ThreadId, x: VarId, visitor: &mut impl Visitor) -> Node {
         let var = &mut self.variables[x.index()];
-        if let Some(node) = visitor.node()
-            && var.is_quiet(thread, visitor)
-        {
-            (var.writer, var.reader) = (node, Node::DEAD);
-            return node;
-        }
         visitor.after(var.writer);
-        if var.reader_thread != thread {
-            visitor.after(var.reader);
+        if let Some(list) = var.list() {
+            var.readers[1] = Node::DEAD;
+            self.lists[list].visit(thread, visitor);
+            self.lists[list].0.clear();
+            self.free_lists.push(list as u32);
         }
-        if var.more != NO_LIST {
-            self.lists[var.more as usize].visit(thread, visitor);
-            self.lists[var.more as usize].0.clear();
-            self.free_lists.push(var.more);
-            var.more = NO_LIST;
+        for i in 0..2 {
+            if !var.threads[i].is(Short::of(thread)) {
+                visitor.after(var.readers[i]);
+            }
         }
         let node = visitor.settle();
         var.writer = node;
-        var.reader = Node::DEAD;
+        var.readers = [Node::DEAD; 2];
         node
     }
 
@@ -272,7 +350,10 @@ impl Frontier {
     pub fn renumber(&mut self, new: &Renumbering) {
         for var in &mut self.variables {
             var.writer = new.of(var.writer);
-            var.reader = new.of(var.reader);
+            var.readers[0] = new.of(var.readers[0]);
+            if var.list().is_none() {
+                var.readers[1] = new.of(var.readers[1]);
+            }
         }
         for lock in &mut self.locks {
             lock.released = new.of(lock.released);

@@ -192,10 +192,6 @@ impl Visitor for Adding<'_> {
         if self.edges.len() < self.edges_needed { Node::DEAD } else { self.node }
     }
 
-    fn node(&self) -> Option<Node> {
-        None
-    }
-
     /// The node of the event itself has no entry yet when its transaction starts with it.
     fn is_dead(&self, node: Node) -> bool {
         self.dead.get(node.0 as usize).copied().unwrap_or(false)

@@ -11,8 +11,14 @@ pub trait Precedence {
     /// Whether the node is known at a glance to be dead. (A dead one may be found out later.)
     fn is_dead(&self, node: Node) -> bool;
 
+    /// Whoever comes after `newer` comes anyway after what is before those older than this.
+    fn horizon(&self, newer: Node) -> Node;
+
     /// Whether whoever comes after `newer` comes after what is before `older` anyway.
-    fn covers(&self, newer: Node, older: Node) -> bool;
+    #[inline(always)]
+    fn covers(&self, newer: Node, older: Node) -> bool {
+        older < self.horizon(newer)
+    }
 
     /// Starts a transaction that comes after `last`, the thread's one before.
     fn begin(&mut self, last: Node) -> Result<Node, Full>;

@@ -374,6 +374,10 @@ impl Source for Events {
         self.inner().skipped()
     }
 
+    fn is_quick(&self) -> bool {
+        self.inner().is_quick()
+    }
+
     fn share_symbols(&self) -> Option<Arc<Symbols>> {
         self.inner().share_symbols()
     }
@@ -390,6 +394,10 @@ impl Source for Open {
 
     fn skipped(&self) -> &Skipped {
         self.source.skipped()
+    }
+
+    fn is_quick(&self) -> bool {
+        self.source.is_quick()
     }
 
     fn share_symbols(&self) -> Option<Arc<Symbols>> {

@@ -115,6 +115,15 @@ pub struct Event {
 /// Four events to a cache line: batches of them are what the whole program moves around.
 const _: () = assert!(size_of::<Event>() == 16);
 
+/// An access to a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// What is accessed.
+    pub variable: VarId,
+    /// Whether it is changed.
+    pub writes: bool,
+}
+
 /// The position of an event in its trace, from 1.
 pub type EventNo = u64;
 
@@ -171,6 +180,15 @@ impl Op {
             | Op::BarrierEnter(_)
             | Op::BarrierExit(_) => None,
         }
+    }
+}
+
+impl Op {
+    /// The access that the operation is, if it is one.
+    #[inline(always)]
+    pub fn access(self) -> Option<Access> {
+        let writes = matches!(self, Op::Write(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_));
+        self.variable().map(|variable| Access { variable, writes })
     }
 }
 

@@ -15,6 +15,7 @@ mod ids;
 pub mod input;
 #[cfg(feature = "files")]
 mod lines;
+mod listed;
 #[cfg(feature = "files")]
 mod notation;
 #[cfg(feature = "files")]
@@ -29,7 +30,7 @@ pub mod validate;
 mod variables;
 
 pub use error::{Error, ErrorKind, Place, Rule, show_bytes, show_name};
-pub use event::{Event, EventNo, Kind, Op};
+pub use event::{Access, Event, EventNo, Kind, Op};
 pub use ids::{
     BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,
 };

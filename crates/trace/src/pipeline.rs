@@ -1,11 +1,13 @@
 //! Reading, checking and analysing, each on a thread of its own, so that two cores are busy
-//! whichever of the three takes longest. Batches go round, so that nothing is allocated once they
-//! have reached their size.
+//! whichever of the three takes longest. Where reading is quick, checking is done along with it: two
+//! threads on two cores need not take turns. Batches go round, so that nothing is allocated once
+//! they have reached their size.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::error::Error;
+use crate::event::EventNo;
 use crate::source::{Batch, Source};
 use crate::validate::{Malformed, Validator};
 
@@ -62,15 +64,20 @@ pub fn read_checked<S: Source>(
     let mut reading = Reading::default();
     let outcome = std::thread::scope(|scope| {
         let (empty, empty_receiver) = sync_channel(IN_FLIGHT);
-        let (read, read_receiver) = sync_channel(IN_FLIGHT);
         let (checked, checked_receiver) = sync_channel(IN_FLIGHT);
         for _ in 0..IN_FLIGHT {
             // The channel has room for all of them, and its other end is alive.
             let _ = empty.send(Batch::default());
         }
         let source = &mut *source;
-        scope.spawn(move || produce(source, &empty_receiver, &read));
-        scope.spawn(move || check(lenient, &read_receiver, &checked));
+        let mut checker = Checker::new(lenient, checked);
+        if source.is_quick() {
+            scope.spawn(move || produce(source, &empty_receiver, |read| checker.take(read)));
+        } else {
+            let (read, read_receiver) = sync_channel(IN_FLIGHT);
+            scope.spawn(move || produce(source, &empty_receiver, |batch| read.send(batch).is_ok()));
+            scope.spawn(move || read_receiver.into_iter().all(|read| checker.take(read)));
+        }
         for Checked { batch, transactions, skipped, outcome } in checked_receiver {
             reading.add(&batch, transactions, skipped);
             reading.stopped = !batch.events.is_empty() && each(&batch).is_break();
@@ -103,7 +110,7 @@ pub fn read_known<S: Source>(
             // The channel has room for all of them, and its other end is alive.
             let _ = empty.send(Batch::default());
         }
-        scope.spawn(move || produce(source, &empty_receiver, &read));
+        scope.spawn(move || produce(source, &empty_receiver, |batch| read.send(batch).is_ok()));
         for Read { mut batch, outcome } in read_receiver {
             batch.first = reading.events + 1;
             reading.add(&batch, 0, Vec::new());
@@ -120,39 +127,48 @@ pub fn read_known<S: Source>(
     (reading, outcome)
 }
 
-/// Reads until the end, an error, or until nobody wants more.
-fn produce<S: Source>(source: &mut S, empty: &Receiver<Batch>, read: &SyncSender<Read>) {
+/// Reads until the end, an error, or until nobody wants more, which `give` says.
+fn produce<S: Source>(source: &mut S, empty: &Receiver<Batch>, mut give: impl FnMut(Read) -> bool) {
     while let Ok(mut batch) = empty.recv() {
         let outcome = source.read(&mut batch);
         let last = outcome.is_err() || batch.events.is_empty();
-        if read.send(Read { batch, outcome }).is_err() || last {
+        if !give(Read { batch, outcome }) || last {
             return;
         }
     }
 }
 
 /// Numbers and checks what was read.
-fn check(lenient: bool, read: &Receiver<Read>, checked: &SyncSender<Checked>) {
-    let mut validator = Validator::default();
-    let mut first = 1;
-    while let Ok(Read { mut batch, outcome }) = read.recv() {
-        let transactions = validator.outermost_blocks();
+struct Checker {
+    lenient: bool,
+    validator: Validator,
+    /// The number of the next event.
+    next: EventNo,
+    checked: SyncSender<Checked>,
+}
+
+impl Checker {
+    fn new(lenient: bool, checked: SyncSender<Checked>) -> Checker {
+        Checker { lenient, validator: Validator::default(), next: 1, checked }
+    }
+
+    /// Takes what was read next; false when there is no more to check.
+    fn take(&mut self, Read { mut batch, outcome }: Read) -> bool {
+        let transactions = self.validator.outermost_blocks();
         let mut skipped = Vec::new();
-        batch.first = first;
-        let valid = if lenient {
-            validator.skip_malformed(&mut batch, |event| skipped.push(event));
+        batch.first = self.next;
+        let valid = if self.lenient {
+            self.validator.skip_malformed(&mut batch, |event| skipped.push(event));
             Ok(())
         } else {
-            validator.check(&mut batch).map_err(Stop::Malformed)
+            self.validator.check(&mut batch).map_err(Stop::Malformed)
         };
-        first += batch.events.len() as u64;
-        let transactions = validator.outermost_blocks() - transactions;
+        self.next += batch.events.len() as u64;
+        let transactions = self.validator.outermost_blocks() - transactions;
         // A malformed event stands before whatever stopped the reader.
         let outcome = valid.and(outcome.map_err(Stop::Error));
-        let last = outcome.is_err();
-        if checked.send(Checked { batch, transactions, skipped, outcome }).is_err() || last {
-            return;
-        }
+        let goes_on = outcome.is_ok();
+        self.checked.send(Checked { batch, transactions, skipped, outcome }).is_ok() && goes_on
     }
 }
 

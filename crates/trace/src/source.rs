@@ -147,6 +147,11 @@ pub trait Source: Send {
     /// What was passed over so far.
     fn skipped(&self) -> &Skipped;
 
+    /// Whether reading takes so little that checking can be done on the way.
+    fn is_quick(&self) -> bool {
+        false
+    }
+
     /// The names to keep, from a source that can be read only once.
     fn share_symbols(&self) -> Option<Arc<Symbols>> {
         None
@@ -164,6 +169,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn skipped(&self) -> &Skipped {
         (**self).skipped()
+    }
+
+    fn is_quick(&self) -> bool {
+        (**self).is_quick()
     }
 
     fn share_symbols(&self) -> Option<Arc<Symbols>> {

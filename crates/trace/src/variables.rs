@@ -5,20 +5,22 @@
 use std::borrow::Cow;
 
 use crate::composed::Composed;
+use crate::listed::Listed;
 use crate::symbols::{Interner, Key};
 
-/// Variables, numbered in the order of their first appearance: those with a name, then those whose
-/// names are put together.
+/// Variables, numbered in the order of their first appearance. All of a trace are of one sort: with
+/// names that can be found, with names that a file lists, or with names that are put together.
 #[derive(Clone, Default, Debug)]
 pub struct Variables {
     named: Interner,
+    listed: Listed,
     composed: Composed,
 }
 
 impl Variables {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.named.len() + self.composed.len()
+        self.named.len() + self.listed.len() + self.composed.len()
     }
 
     /// Whether there are none.
@@ -34,6 +36,9 @@ impl Variables {
         if (id as usize) < self.named.len() {
             return Cow::Borrowed(self.named.name(id));
         }
+        if (id as usize) < self.listed.len() {
+            return Cow::Borrowed(self.listed.name(id));
+        }
         let mut name = Vec::new();
         self.put_name(id, &mut name);
         Cow::Owned(name)
@@ -46,6 +51,7 @@ impl Variables {
     pub fn put_name(&self, id: u32, out: &mut Vec<u8>) {
         match id.checked_sub(self.named.len() as u32) {
             None => out.extend_from_slice(self.named.name(id)),
+            Some(at) if self.listed.len() > 0 => out.extend_from_slice(self.listed.name(at)),
             Some(at) => self.composed.put_name(at, out),
         }
     }
@@ -67,7 +73,7 @@ impl Variables {
     /// The variables that have names. No more are to be added when others have been composed.
     #[inline(always)]
     pub fn named_mut(&mut self) -> &mut Interner {
-        debug_assert!(self.composed.len() == 0, "a name after composed ones");
+        debug_assert!(self.named.len() == self.len(), "a name after those of another sort");
         &mut self.named
     }
 
@@ -76,9 +82,21 @@ impl Variables {
         self.named_mut().intern(name)
     }
 
-    /// The variable that was interned with this name.
+    /// Adds a name that a file lists.
+    #[inline(always)]
+    pub(crate) fn list(&mut self, name: &[u8]) {
+        debug_assert!(self.listed.len() == self.len(), "a listed name after those of another sort");
+        self.listed.add(name);
+    }
+
+    /// The names that a file lists.
+    pub(crate) fn listed(&self) -> &Listed {
+        &self.listed
+    }
+
+    /// The variable that was interned or listed with this name. This takes its time for the latter.
     pub fn get(&self, name: &[u8]) -> Option<u32> {
-        self.named.get(name)
+        self.named.get(name).or_else(|| self.listed.find(name))
     }
 
     /// See [`Interner::warm`].

@@ -145,8 +145,9 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
     }
 
     #[inline(always)]
-    fn covers(&self, newer: Node, older: Node) -> bool {
-        self.is_dead(older) || older < self.second && self.is_after_elder(newer)
+    fn horizon(&self, newer: Node) -> Node {
+        let one_keeps_all = self.watermark < self.second;
+        if one_keeps_all && self.is_after_elder(newer) { self.second } else { self.watermark }
     }
 
     fn begin(&mut self, last: Node) -> Result<Node, Full> {

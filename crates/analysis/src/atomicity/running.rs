@@ -60,18 +60,17 @@ impl Atomicity for Running {
 
 #[derive(Clone, Copy)]
 struct Thread {
-    /// The transaction that runs, if any.
-    current: Node,
-    /// The transaction before it; of a thread that has not acted yet, the one that forked it.
-    last: Node,
+    /// The transaction that runs, or else the last one; of a thread that has not acted yet, the
+    /// one that forked it.
+    node: Node,
+    /// How many blocks are open: a transaction runs if any is.
     depth: u32,
     acted: bool,
     block: Block,
 }
 
 const IDLE: Thread = Thread {
-    current: Node::DEAD,
-    last: Node::DEAD,
+    node: Node::DEAD,
     depth: 0,
     acted: false,
     block: Block { begin: 0, label: LabelId::UNNAMED, site: Site::UNKNOWN },
@@ -84,7 +83,7 @@ impl Thread {
     fn acts(&mut self, graph: &mut impl Precedence) {
         if !self.acted {
             self.acted = true;
-            self.last = graph.shadow(self.last);
+            self.node = graph.shadow(self.node);
         }
     }
 }
@@ -105,8 +104,7 @@ impl Property for Blocks {
 
     fn renumber(&mut self, new: &Renumbering) {
         for thread in &mut self.threads {
-            thread.current = new.of(thread.current);
-            thread.last = new.of(thread.last);
+            thread.node = new.of(thread.node);
         }
     }
 
@@ -118,6 +116,13 @@ impl Property for Blocks {
 
 impl<G: Precedence> On<G> for Blocks {
     #[inline(always)]
+    fn pass(&mut self, event: &Event, graph: &G, frontier: &mut Frontier) -> bool {
+        let Some(access) = event.op.access() else { return false };
+        let Thread { node, acted, .. } = self.threads[event.thread.index()];
+        acted && frontier.access(event.thread, access, node, graph.horizon(node))
+    }
+
+    #[inline(never)]
     fn event(
         &mut self,
         number: EventNo,
@@ -125,14 +130,37 @@ impl<G: Precedence> On<G> for Blocks {
         graph: &mut G,
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
-        // Most events are accesses; told apart here, they are not told apart again further down, and
-        // need no step in memory.
-        if let Op::Read(_) = event.op {
-            Step { blocks: self, graph, frontier, number, event }.conflict(Node::DEAD);
-        } else if let Op::Write(_) = event.op {
-            Step { blocks: self, graph, frontier, number, event }.conflict(Node::DEAD);
-        } else {
-            Step { blocks: self, graph, frontier, number, event }.other()?;
+        let mut step = Step { blocks: self, graph, frontier, number, event };
+        match event.op {
+            Op::Begin(label) => step.begin(label)?,
+            Op::End(_) => step.end(),
+            Op::Join(child) => {
+                let node = step.blocks.threads[child.index()].node;
+                step.conflict(node);
+            }
+            Op::Fork(child) => {
+                let node = step.conflict(Node::DEAD);
+                step.blocks.threads[child.index()].node = node;
+            }
+            Op::Read(_)
+            | Op::Write(_)
+            | Op::Acquire(_)
+            | Op::Release(_)
+            | Op::AcquireShared(_)
+            | Op::ReleaseShared(_)
+            | Op::Yield
+            | Op::PreWait(_)
+            | Op::PostWait(_)
+            | Op::Notify(_)
+            | Op::AtomicRead(_)
+            | Op::AtomicWrite(_)
+            | Op::AtomicUpdate(_)
+            | Op::Post(_)
+            | Op::Take(_)
+            | Op::BarrierEnter(_)
+            | Op::BarrierExit(_) => {
+                step.conflict(Node::DEAD);
+            }
         }
         Ok(())
     }
@@ -155,48 +183,11 @@ struct Step<'a, G> {
 }
 
 impl<G: Precedence> Step<'_, G> {
-    #[inline(never)]
-    fn other(&mut self) -> Result<(), Full> {
-        match self.event.op {
-            Op::Begin(label) => self.begin(label)?,
-            Op::End(_) => self.end(),
-            Op::Join(child) => {
-                let Thread { current, last, .. } = self.blocks.threads[child.index()];
-                let node = if current == Node::DEAD { last } else { current };
-                self.conflict(node);
-            }
-            Op::Fork(child) => {
-                let node = self.conflict(Node::DEAD);
-                self.blocks.threads[child.index()].last = node;
-            }
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::Acquire(_)
-            | Op::Release(_)
-            | Op::AcquireShared(_)
-            | Op::ReleaseShared(_)
-            | Op::Yield
-            | Op::PreWait(_)
-            | Op::PostWait(_)
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {
-                self.conflict(Node::DEAD);
-            }
-        }
-        Ok(())
-    }
-
     fn begin(&mut self, label: LabelId) -> Result<(), Full> {
         let thread = &mut self.blocks.threads[self.event.thread.index()];
         if thread.depth == 0 {
             thread.acts(self.graph);
-            thread.current = self.graph.begin(thread.last)?;
+            thread.node = self.graph.begin(thread.node)?;
             thread.block = Block { begin: self.number, label, site: self.event.site };
         }
         thread.depth += 1;
@@ -207,8 +198,7 @@ impl<G: Precedence> Step<'_, G> {
         let thread = &mut self.blocks.threads[self.event.thread.index()];
         thread.depth -= 1;
         if thread.depth == 0 {
-            self.graph.end(thread.current);
-            thread.last = std::mem::replace(&mut thread.current, Node::DEAD);
+            self.graph.end(thread.node);
         }
     }
 
@@ -218,21 +208,20 @@ impl<G: Precedence> Step<'_, G> {
     fn conflict(&mut self, also: Node) -> Node {
         let Event { thread: id, op, site } = *self.event;
         let thread = &mut self.blocks.threads[id.index()];
-        if thread.current == Node::DEAD {
+        if thread.depth == 0 {
             thread.acts(self.graph);
-            let mut single = Single::new(self.graph, thread.last);
+            let mut single = Single::new(self.graph, thread.node);
             single.after(also);
-            thread.last = self.frontier.step(id, op, &mut single);
-            return thread.last;
+            thread.node = self.frontier.step(id, op, &mut single);
+            return thread.node;
         }
-        let current = thread.current;
-        let mut inside = Inside::new(self.graph, current);
+        let mut inside = Inside::new(self.graph, thread.node);
         inside.after(also);
         self.frontier.step(id, op, &mut inside);
         if inside.cycle {
             self.blocks.cycles.add(self.number, id, site, thread.block);
         }
-        current
+        thread.node
     }
 }
 
@@ -292,5 +281,21 @@ mod tests {
         let _ = engine.events(&trace.batch());
         let events: Vec<_> = engine.cycles().iter().map(|c| c.event).collect();
         assert_eq!(events, [3 * threads]);
+    }
+
+    /// More threads than have short numbers: they must not be taken for each other.
+    #[test]
+    fn threads_with_long_numbers_are_told_apart() {
+        let mut line = String::new();
+        (0..65_600).for_each(|t| line += &format!("{t}:r(y) "));
+        for (a, b) in [(65_535, 65_536), (65_536, 65_535), (3, 65_535), (65_599, 3)] {
+            let blocks = format!("{a}:begin(m) {a}:r(x) {a}:w(x) {a}:end(m) {b}:r(x) ");
+            let cycle = format!("{a}:begin(m) {a}:r(x) {b}:w(x) {a}:r(x) {a}:end(m)");
+            let trace = Trace::parse(&format!("{line}{blocks}{cycle}")).unwrap();
+            let mut engine = Running::new(Options::default());
+            let _ = engine.events(&trace.batch());
+            let events: Vec<_> = engine.cycles().iter().map(|c| c.event).collect();
+            assert_eq!(events, [65_600 + 9], "{a} {b}");
+        }
     }
 }

@@ -134,6 +134,11 @@ impl Property for Yields {
 
 impl<S: SlotSet> On<Ancestors<S>> for Yields {
     #[inline(always)]
+    fn pass(&mut self, _: &Event, _: &Ancestors<S>, _: &mut Frontier) -> bool {
+        false
+    }
+
+    #[inline(always)]
     fn event(
         &mut self,
         number: EventNo,
@@ -375,10 +380,6 @@ impl<S: SlotSet> Visitor for Split<'_, S> {
             None => self.current,
             Some(set) => self.enter(&set),
         }
-    }
-
-    fn node(&self) -> Option<Node> {
-        None
     }
 
     #[inline(always)]

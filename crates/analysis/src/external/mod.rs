@@ -145,6 +145,15 @@ impl Property for Deterministic {
 
 impl<G: Precedence> On<G> for Deterministic {
     #[inline(always)]
+    fn pass(&mut self, event: &Event, graph: &G, frontier: &mut Frontier) -> bool {
+        let Some(access) = event.op.access() else { return false };
+        let Thread { inside, current, last, leaves_last, .. } = self.threads[event.thread.index()];
+        let node = if inside == NONE { last } else { current };
+        let settled = inside != NONE || !leaves_last;
+        settled && frontier.access(event.thread, access, node, graph.horizon(node))
+    }
+
+    #[inline(always)]
     fn event(
         &mut self,
         number: EventNo,

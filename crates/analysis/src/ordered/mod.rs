@@ -140,6 +140,10 @@ pub struct Ordered {
     swept: sweep::Scratch,
 }
 
+/// With fewer nodes between the two marks, to look whether a node is after the elder costs more than
+/// the edges that it saves.
+const WORTH_A_LOOK: u32 = 1 << 10;
+
 /// A sweep is not worth while for fewer records.
 const FEWEST_RECORDS: usize = 64;
 
@@ -179,8 +183,9 @@ impl Precedence for Ordered {
     }
 
     #[inline(always)]
-    fn covers(&self, newer: Node, older: Node) -> bool {
-        self.is_dead(older) || older < self.second && self.is_after_elder(newer)
+    fn horizon(&self, newer: Node) -> Node {
+        let one_keeps_all = self.watermark.0 + WORTH_A_LOOK < self.second.0;
+        if one_keeps_all && self.is_after_elder(newer) { self.second } else { self.watermark }
     }
 
     fn begin(&mut self, last: Node) -> Result<Node, Full> {

@@ -117,6 +117,9 @@ impl PaceReader {
                 0 => self.cut_off("the file has no end mark"),
                 _ => self.cut_off("the file ends in the first bytes of a block"),
             }
+            if self.ended && !self.symbols.vars.listed().are_different() {
+                return Err(self.damaged("two variables of the trace have the same name"));
+            }
         }
         Ok(())
     }
@@ -272,6 +275,10 @@ impl Source for PaceReader {
 
     fn skipped(&self) -> &Skipped {
         &self.skipped
+    }
+
+    fn is_quick(&self) -> bool {
+        true
     }
 }
 

@@ -35,9 +35,12 @@ fn put_name(symbols: &Symbols, list: usize, id: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(names.name(id));
 }
 
-fn list_mut(symbols: &mut Symbols, list: usize) -> &mut Interner {
-    let Symbols { threads, vars, locks, semaphores, barriers, labels, texts, .. } = symbols;
-    [threads, vars.named_mut(), locks, semaphores, barriers, labels, texts][list]
+/// The names of a list, unless they are those of variables.
+#[inline(always)]
+fn list_mut(symbols: &mut Symbols, list: usize) -> Option<&mut Interner> {
+    let Symbols { threads, locks, semaphores, barriers, labels, texts, .. } = symbols;
+    let [c, d, e, f, g] = [locks, semaphores, barriers, labels, texts].map(Some);
+    [Some(threads), None, c, d, e, f, g].into_iter().nth(list).flatten()
 }
 
 /// Appends a number, seven bits a byte, lowest first; a set high bit says that more follow.
@@ -158,7 +161,10 @@ pub(super) fn take_names(mut bytes: &[u8], symbols: &mut Symbols) -> Option<()> 
         return Some(());
     }
     for list in 0..LISTS {
-        take_list(&mut bytes, list_mut(symbols, list))?;
+        for _ in 0..take_number(&mut bytes)? {
+            let name = take_name(&mut bytes)?;
+            add_name(list, name, symbols).then_some(())?;
+        }
     }
     for _ in 0..take_number(&mut bytes)? {
         take_site(&mut bytes, symbols)?;
@@ -166,18 +172,23 @@ pub(super) fn take_names(mut bytes: &[u8], symbols: &mut Symbols) -> Option<()> 
     bytes.is_empty().then_some(())
 }
 
-fn take_list(bytes: &mut &[u8], names: &mut Interner) -> Option<()> {
-    for _ in 0..take_number(bytes)? {
-        let len = take_number(bytes)? as usize;
-        let (name, rest) = bytes.split_at_checked(len)?;
-        *bytes = rest;
-        let expected = names.len();
-        // A name that is there already would shift all ids after it.
-        if expected >= MOST_NAMES || names.intern(name) as usize != expected {
-            return None;
-        }
-    }
-    Some(())
+fn take_name<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = take_number(bytes)? as usize;
+    let (name, rest) = bytes.split_at_checked(len)?;
+    *bytes = rest;
+    Some(name)
+}
+
+/// A name that is there already would shift all ids after it; of variables, of which there are
+/// many, that is found out in the end.
+#[inline(always)]
+fn add_name(list: usize, name: &[u8], symbols: &mut Symbols) -> bool {
+    let Some(names) = list_mut(symbols, list) else {
+        symbols.vars.list(name);
+        return symbols.vars.len() <= MOST_NAMES;
+    };
+    let expected = names.len();
+    expected < MOST_NAMES && names.intern(name) as usize == expected
 }
 
 /// Fewer than an [`Interner`] or a site table can hold.

@@ -93,6 +93,8 @@ fn what_no_writer_makes_is_refused_even_with_a_right_checksum() {
     // A name twice; a count that the bytes do not hold; bytes left over.
     let no_names = "event 1: a block with a wrong list of names";
     assert_eq!(refused(&[2, 1, b'A', 1, b'A', 0, 0, 0, 0, 0, 0, 0], &[0], 1), no_names);
+    let same = &[1, 1, b'T', 2, 1, b'A', 1, b'A', 0, 0, 0, 0, 0, 0];
+    assert_eq!(refused(same, &[0], 1), "event 2: two variables of the trace have the same name");
     assert_eq!(refused(&[0xff, 0xff, 0xff, 0xff, 0x0f, 1, b'A'], &[0], 1), no_names);
     assert_eq!(refused(&[0, 0, 0, 0, 0, 0, 0, 0, 0], &[0], 1), no_names);
     // A site whose file is no text.
