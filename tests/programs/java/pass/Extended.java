@@ -188,7 +188,7 @@ final class Extended {
                 it.gate.open();
             } else if (me == 1) {
                 it.gate.await();
-                it.sum += it.made - 7;
+                it.add(it.made - 7);
             } else {
                 it.opened();
             }
