@@ -125,7 +125,7 @@ fn what_busy_threads_do_is_recorded_in_part_unless_told_otherwise() {
         let output = finish(setup.observed(&words, "").arg("Busy"));
         assert_eq!(output.status.code(), Some(0));
         let report = setup.read("r.json").remove(0);
-        let is_silent = report.notes.iter().any(|note| note.contains("spells of up to 50 ms"));
+        let is_silent = report.notes.iter().any(|note| note.contains("spells of up to 0.4 s"));
         (is_silent, report.input.events)
     };
     let (is_silent, part) = of("");

@@ -29,7 +29,7 @@ pub struct ObserveArgs {
     /// Record all that busy threads do
     ///
     /// For atomicity alone, a thread that has recorded 8,192 accesses goes on without until the
-    /// next window of 50 ms begins, for all threads at once.
+    /// next window of 0.4 s begins, for all threads at once.
     #[arg(long)]
     pub unlimited: bool,
     /// When the command is `java`: observe the JVMs that it starts too

@@ -33,6 +33,8 @@ use crate::sender::{OBJECT_SITE, Sender, Sink, lock};
 const OWNER_BITS: u32 = 20;
 /// How often partly filled buffers are sent.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
+/// After so many times a window of time ends (see `hook/repeats.jasm`).
+const WINDOW: u32 = 8;
 
 /// What the report says about them. Volatile variables order threads: who reads the trace must know.
 fn left_out(repeats: Repeats) -> Option<&'static [u8]> {
@@ -45,7 +47,7 @@ fn left_out(repeats: Repeats) -> Option<&'static [u8]> {
 
 /// What the report says about threads that told more than their share.
 const SILENT: &[u8] =
-    b"spells of up to 50 ms, each of a thread that had just recorded 8,192 accesses \
+    b"spells of up to 0.4 s, each of a thread that had just recorded 8,192 accesses \
     (--unlimited records them)";
 /// Room for the number of the window and the count of silences, far from each other: all read the one.
 const WINDOWS: usize = 32;
@@ -273,9 +275,14 @@ impl Agent {
     }
 
     fn flush_now_and_then(&self) {
-        while !self.over.load(Ordering::Relaxed) {
+        for round in 1u32.. {
             std::thread::sleep(FLUSH_EVERY);
-            self.windows.at(0).fetch_add(1, Ordering::Relaxed);
+            if self.over.load(Ordering::Relaxed) {
+                return;
+            }
+            if round.is_multiple_of(WINDOW) {
+                self.windows.at(0).fetch_add(1, Ordering::Relaxed);
+            }
             self.threads.flush(&self.sender);
         }
     }
