@@ -2,7 +2,7 @@
 //! In a real program few of its millions of variables are like that, so whoever reads a trace again
 //! for its conflicts may pass over the others: it needs neither memory nor time for them.
 
-use paceline_trace::{Batch, Event, Op, VarId};
+use paceline_trace::{Access, Batch, Event, VarId};
 
 /// Who has touched each variable so far: a byte for each, so that it can be noted while a program
 /// runs, whether or not there will be anything to read again.
@@ -19,26 +19,8 @@ const WRITTEN: u8 = 0x80;
 #[inline(always)]
 fn access(event: &Event) -> Option<(VarId, u8)> {
     let thread = event.thread.0.saturating_add(1).min(SEVERAL.into()) as u8;
-    match event.op {
-        Op::Read(x) | Op::AtomicRead(x) => Some((x, thread)),
-        Op::Write(x) | Op::AtomicWrite(x) | Op::AtomicUpdate(x) => Some((x, thread | WRITTEN)),
-        Op::Acquire(_)
-        | Op::Release(_)
-        | Op::AcquireShared(_)
-        | Op::ReleaseShared(_)
-        | Op::Fork(_)
-        | Op::Join(_)
-        | Op::Begin(_)
-        | Op::End(_)
-        | Op::Yield
-        | Op::PreWait(_)
-        | Op::PostWait(_)
-        | Op::Notify(_)
-        | Op::Post(_)
-        | Op::Take(_)
-        | Op::BarrierEnter(_)
-        | Op::BarrierExit(_) => None,
-    }
+    let Access { variable, writes } = event.op.access()?;
+    Some((variable, if writes { thread | WRITTEN } else { thread }))
 }
 
 impl Touches {

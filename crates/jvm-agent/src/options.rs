@@ -69,6 +69,10 @@ impl Options {
         if options.destination.is_none() {
             return Err("no `file` or `socket` to write to".to_owned());
         }
+        if options.limited && options.repeats != Repeats::Block {
+            // Monitors that are not told would be missing orders, and races that are none.
+            return Err("`busy part` needs `repeats block`: it is for atomicity alone".to_owned());
+        }
         options.selection = Selection::new(options.atomic.clone(), options.except.clone());
         options.yield_selection = Selection::new(options.yields.clone(), []);
         Ok(options)
@@ -238,6 +242,8 @@ mod tests {
         assert!(parse("file x\nmethods some").is_err());
         assert!(parse("file x\nrepeats some").is_err());
         assert!(parse("file x\nbusy few").is_err());
+        assert!(parse("file x\nbusy part\nrepeats epoch").is_err());
+        assert!(parse("file x\nbusy part\nrepeats block").is_ok());
     }
 
     #[test]

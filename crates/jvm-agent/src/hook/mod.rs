@@ -66,7 +66,7 @@ const RARE: u64 = 256;
 const CHANCE_BITS: u32 = 8;
 
 /// So many accesses a thread tells in a window of time, if they are not all told.
-const BUDGET: u32 = 1 << 13;
+pub const BUDGET: u32 = 1 << 13;
 
 /// Which accesses that a transaction repeats are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -21,7 +21,7 @@ use super::statics::{STATICS, Statics, WORDS};
 use super::threads::Threads;
 use super::variables::Variables;
 use crate::classfile::{ClassFile, Failure, Outcome};
-use crate::hook::{self, Layout, Repeats};
+use crate::hook::{self, BUDGET, Layout, Repeats};
 use crate::options::Options;
 use crate::program::{View, own_site};
 use crate::rewrite::names::{dotted, is_platform};
@@ -49,6 +49,7 @@ fn left_out(repeats: Repeats) -> Option<&'static [u8]> {
 const SILENT: &[u8] =
     b"spells of up to 0.4 s, each of a thread that had just recorded 8,192 accesses \
     (--unlimited records them)";
+const _: () = assert!(BUDGET == 8192 && WINDOW as u128 * FLUSH_EVERY.as_millis() == 400);
 /// Room for the number of the window and the count of silences, far from each other: all read the one.
 const WINDOWS: usize = 32;
 const SILENCES: usize = 16;
