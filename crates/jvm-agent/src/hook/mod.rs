@@ -15,6 +15,7 @@ const DEEP: &str = include_str!("deep.jasm");
 const KEYS: &str = include_str!("keys.jasm");
 const VARIABLES: &str = include_str!("variables.jasm");
 const REPEATS: &str = include_str!("repeats.jasm");
+const BUSY: &str = include_str!("busy.jasm");
 
 const REFERENCE: &str = "
 field package hash I
@@ -166,6 +167,7 @@ fn hook_class(constants: &[(&str, u64)]) -> Outcome<Vec<u8>> {
     assembler::assemble(KEYS, constants, &mut emitter)?;
     assembler::assemble(VARIABLES, constants, &mut emitter)?;
     assembler::assemble(REPEATS, constants, &mut emitter)?;
+    assembler::assemble(BUSY, constants, &mut emitter)?;
     assembler::assemble(&reads::text(), constants, &mut emitter)?;
     assembler::assemble(&wrappers::text(), constants, &mut emitter)?;
     emitter.finish(PUBLIC_FINAL_SUPER, HOOK, b"java/lang/Object")

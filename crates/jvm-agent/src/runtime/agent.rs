@@ -33,7 +33,7 @@ use crate::sender::{OBJECT_SITE, Sender, Sink, lock};
 const OWNER_BITS: u32 = 20;
 /// How often partly filled buffers are sent.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
-/// After so many times a window of time ends (see `hook/repeats.jasm`).
+/// After so many times a window of time ends (see `hook/busy.jasm`).
 const WINDOW: u32 = 8;
 
 /// What the report says about them. Volatile variables order threads: who reads the trace must know.
