@@ -31,7 +31,7 @@ pub trait Visitor {
 /// Small, because the variables are most of what has to stay in the cache. Two readers are kept
 /// inline: most variables never have more that matter.
 #[derive(Clone, Copy)]
-#[repr(align(16))]
+#[repr(C, align(16))]
 struct Variable {
     writer: Node,
     /// Instead of the second one there may be a [`LIST`] of further readers.
@@ -112,6 +112,18 @@ impl Variable {
     /// foretold costs more as a branch than as a choice.
     #[inline(always)]
     fn access(&mut self, writes: bool, thread: Short, node: Node, horizon: Node) -> bool {
+        let newest = self.writer.max(self.readers[0]).max(self.readers[1]);
+        if newest < horizon {
+            // The writer is of consequence to others, perhaps.
+            self.writer = select_unpredictable(writes, node, self.writer);
+            self.readers = [select_unpredictable(writes, Node::DEAD, node), Node::DEAD];
+            self.threads = [thread, Short::NOBODY];
+            return true;
+        }
+        self.access2(writes, thread, node, horizon)
+    }
+    #[inline(never)]
+    fn access2(&mut self, writes: bool, thread: Short, node: Node, horizon: Node) -> bool {
         let free = self.free(thread, |reader| reader < horizon);
         let is_quiet = ((self.writer < horizon) | (self.writer == node))
             & ((free.first & free.second) | ((free.first | free.second) & !writes));

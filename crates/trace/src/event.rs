@@ -183,11 +183,16 @@ impl Op {
     }
 }
 
+/// The kinds of operations that change a variable, one bit for each: whether the next access is one
+/// cannot be foretold, so it must not become a branch.
+const WRITES: u32 =
+    1 << Kind::Write as u32 | 1 << Kind::AtomicWrite as u32 | 1 << Kind::AtomicUpdate as u32;
+
 impl Op {
     /// The access that the operation is, if it is one.
     #[inline(always)]
     pub fn access(self) -> Option<Access> {
-        let writes = matches!(self, Op::Write(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_));
+        let writes = WRITES >> self.kind() as u32 & 1 != 0;
         self.variable().map(|variable| Access { variable, writes })
     }
 }

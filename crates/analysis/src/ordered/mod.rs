@@ -8,13 +8,16 @@
 //! - An edge against the order starts a search for those that must come first: its source and what
 //!   is before it, down to the place of the target. If the target is among them there is a cycle.
 //!   Otherwise they get places in front of it (after Pearce and Kelly, but backwards only).
-//! - A *sweep*, once there are some times as many transactions as the last one left, takes out those that no running
-//!   one comes before: they are dead, they can never lie on a cycle. All older than `watermark` are.
-//! - If too many are left, those that come after the same running ones become one, as they are
-//!   interchangeable for ever. So the graph does not grow with the trace.
-//! - One transaction that runs for ever would keep everything alive that comes after it. So there is
-//!   a second mark: what is older than `second` comes after the *elder*, the oldest one that runs, and
-//!   nothing else. To whoever comes after the elder anyway, it is as good as dead.
+//! - A transaction that has ended and that no running one comes before is dead: it can never lie on a
+//!   cycle. For each one the edges from others that are alive are counted, so a death is known at
+//!   once, and what it is the cause of. All older than `watermark` are dead.
+//! - A *sweep*, once there are some times as many edges as the last one left, takes out those of the
+//!   dead. If too many transactions are left, those that come after the same running ones become one,
+//!   as they are interchangeable for ever. So the graph does not grow with the trace.
+//! - One transaction that runs for long would keep everything alive that comes after it. So it becomes
+//!   the *elder*, whose edges are not counted; who comes after it has a flag instead. What would be
+//!   dead without the elder is united with it. What is older than `second` is dead or of that kind: to
+//!   whoever comes after the elder anyway, it is as good as dead.
 //!
 //! A cycle has no order: then the graph is handed over to [`crate::ancestors`].
 
@@ -65,7 +68,7 @@ impl Link {
 enum State {
     Running,
     Finished,
-    /// Its record is given back by the next sweep.
+    /// The record is nobody's.
     Dead,
     /// In a sweep: it has become one with the record that its mark says.
     United,
@@ -76,10 +79,11 @@ enum State {
 struct Record {
     place: Place,
     node: Node,
-    /// The oldest node that stands for it.
-    oldest: Node,
-    /// The first of the edges into it.
-    edges: u32,
+    /// The first of the edges into it, and of those from it.
+    incoming: u32,
+    outgoing: u32,
+    /// How many edges come from others that are alive, those of the elder not counted.
+    sources: u32,
     /// The record that the latest edge from here goes to.
     target: u32,
     /// The last search that came here; a sweep has other uses for it.
@@ -89,24 +93,36 @@ struct Record {
     after_elder: bool,
 }
 
-const _: () = assert!(size_of::<Record>() == 32);
+const _: () = assert!(size_of::<Record>() == 40);
 
 const NOBODY: Record = Record {
     place: 0,
     node: Node::DEAD,
-    oldest: Node::DEAD,
-    edges: NO_EDGE,
+    incoming: NO_EDGE,
+    outgoing: NO_EDGE,
+    sources: 0,
     target: 0,
     mark: 0,
     state: State::Dead,
     after_elder: false,
 };
 
-/// An edge into a record: the records before it are a linked list.
+impl Record {
+    /// Nobody alive comes before it, but perhaps the elder; and so it will be.
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        self.sources == 0 && self.state == State::Finished
+    }
+}
+
+/// An edge: in a list of those into its target, and in one of those from its source. If the source
+/// is dead, it is nobody.
 #[derive(Clone, Copy)]
 struct Edge {
     source: u32,
-    next: u32,
+    target: u32,
+    next_in: u32,
+    next_out: u32,
 }
 
 const NO_EDGE: u32 = u32::MAX;
@@ -119,15 +135,17 @@ pub struct Ordered {
     records: Vec<Record>,
     free: Vec<u32>,
     edges: Vec<Edge>,
-    /// The records that are taken. Oldest first, unless some have moved.
-    taken: Vec<u32>,
-    moved: bool,
     running: usize,
     next_place: Place,
     watermark: Node,
     second: Node,
+    /// The record of the elder; 0 if there is none.
     elder: usize,
-    /// A sweep is due with that many records.
+    /// There is an elder once that many nodes are between the oldest one alive and the newest, and
+    /// it is looked for from this number of nodes on.
+    patience: u32,
+    elect_at: usize,
+    /// A sweep is due with that many edges.
     sweep_at: usize,
     /// With that many finished ones, equals become one.
     unite_at: usize,
@@ -144,7 +162,13 @@ pub struct Ordered {
 /// the edges that it saves.
 const WORTH_A_LOOK: u32 = 1 << 10;
 
-/// A sweep is not worth while for fewer records.
+/// An elder is looked for at most once in that many nodes.
+const TERM: usize = 1 << 8;
+
+/// A sweep is not worth while for fewer edges.
+const FEWEST_EDGES: usize = 1 << 10;
+
+/// It is not worth while to unite fewer records.
 const FEWEST_RECORDS: usize = 64;
 
 impl Default for Ordered {
@@ -154,14 +178,14 @@ impl Default for Ordered {
             records: vec![NOBODY],
             free: Vec::new(),
             edges: Vec::new(),
-            taken: Vec::new(),
-            moved: false,
             running: 0,
             next_place: GAP,
             watermark: Node(1),
             second: Node(1),
             elder: 0,
-            sweep_at: FEWEST_RECORDS,
+            patience: WORTH_A_LOOK,
+            elect_at: 0,
+            sweep_at: FEWEST_EDGES,
             unite_at: FEWEST_RECORDS,
             searches: 0,
             pending: Vec::new(),
@@ -184,43 +208,35 @@ impl Precedence for Ordered {
 
     #[inline(always)]
     fn horizon(&self, newer: Node) -> Node {
-        let one_keeps_all = self.watermark.0 + WORTH_A_LOOK < self.second.0;
+        let one_keeps_all = self.watermark.0 + self.patience < self.second.0;
         if one_keeps_all && self.is_after_elder(newer) { self.second } else { self.watermark }
     }
 
     fn begin(&mut self, last: Node) -> Result<Node, Full> {
+        self.keep_house();
         let last = self.find(last);
         let index = self.add(State::Running, last);
-        let node = self.records[index].node;
         self.running += 1;
-        self.sweep_if_due();
-        Ok(node)
+        Ok(self.records[index].node)
     }
 
     fn end(&mut self, node: Node) {
         let Some(index) = self.find(node) else { return };
         self.running -= 1;
         self.records[index].state = State::Finished;
-        if self.records[index].edges == NO_EDGE {
-            self.records[index].state = State::Dead;
-            self.links[node.0 as usize] = Link::DEAD;
-        }
-        if self.running == 0 {
-            self.watermark = Node(self.links.len() as u32);
-            self.second = self.watermark;
-        }
+        self.retire_if_settled(index);
     }
 
     #[inline]
     fn edge(&mut self, from: Node, into: Node) -> bool {
         let Some(source) = self.find(from) else { return false };
         let Some(target) = self.find(into) else { return false };
-        let known = self.records[source].target == target as u32;
-        if known || source == target {
+        if self.is_known(source, target) || from == into {
             return false;
         }
         let follows = self.records[source].place < self.records[target].place;
-        if !follows && self.closes_cycle(source, target) {
+        // What is united with a running one comes after it.
+        if !follows && (source == target || self.closes_cycle(source, target)) {
             self.cycle.push((from, into));
             return true;
         }
@@ -240,29 +256,33 @@ impl Precedence for Ordered {
 
     fn single(&mut self, last: Node, (): &mut ()) -> Node {
         let own = self.find(last);
-        let records = &self.records;
-        self.sources.retain(|&source| {
-            let target = records[source as usize].target as usize;
-            own != Some(source as usize) && own != Some(target)
+        let mut sources = std::mem::take(&mut self.sources);
+        sources.retain(|&source| {
+            own.is_none_or(|own| own != source as usize && !self.is_known(source as usize, own))
         });
-        if self.sources.is_empty() {
+        if sources.is_empty() {
+            self.sources = sources;
             return if own.is_none() { Node::DEAD } else { last };
         }
         let index = self.add(State::Finished, own);
-        while let Some(source) = self.sources.pop() {
-            if self.records[source as usize].target != index as u32 {
+        let node = self.records[index].node;
+        while let Some(source) = sources.pop() {
+            if !self.is_known(source as usize, index) {
                 self.insert(source as usize, index);
             }
         }
-        let node = self.records[index].node;
-        self.sweep_if_due();
+        self.sources = sources;
+        self.retire_if_settled(index);
+        self.keep_house();
         node
     }
 
     fn shadow(&mut self, node: Node) -> Node {
         let Some(own) = self.find(node) else { return Node::DEAD };
         let index = self.add(State::Finished, Some(own));
-        self.records[index].node
+        let node = self.records[index].node;
+        self.retire_if_settled(index);
+        node
     }
 
     #[inline(always)]
@@ -280,10 +300,10 @@ impl Precedence for Ordered {
 }
 
 impl Ordered {
-    /// Sweeps with every new record, and lets equals become one each time.
+    /// Sweeps with every new record, lets equals become one each time, and has an elder at once.
     #[cfg(test)]
     pub fn sweep_often(&mut self) {
-        (self.sweep_at, self.unite_at) = (0, 0);
+        (self.sweep_at, self.unite_at, self.patience, self.elect_at) = (0, 0, 0, 0);
     }
 
     /// The edges that close cycles and are not in the graph.
@@ -330,7 +350,17 @@ impl Ordered {
     fn is_after_elder(&self, node: Node) -> bool {
         match self.links[node.0 as usize].target() {
             Target::Record(index) => self.records[index].after_elder,
-            Target::Dead | Target::Node(_) => false,
+            Target::Node(next) => next == self.records[self.elder].node,
+            Target::Dead => false,
+        }
+    }
+
+    /// Whether there is such an edge already.
+    #[inline(always)]
+    fn is_known(&self, source: usize, target: usize) -> bool {
+        match source == self.elder {
+            true => self.records[target].after_elder,
+            false => self.records[source].target == target as u32,
         }
     }
 
@@ -338,7 +368,7 @@ impl Ordered {
     fn add(&mut self, state: State, last: Option<usize>) -> usize {
         let node = Node(self.links.len() as u32);
         let index = self.take(state);
-        (self.records[index].node, self.records[index].oldest) = (node, node);
+        self.records[index].node = node;
         self.links.push(Link::record(index));
         if let Some(last) = last {
             self.insert(last, index);
@@ -354,24 +384,108 @@ impl Ordered {
         }
         self.records[index as usize] = Record { place: self.next_place, state, ..NOBODY };
         self.next_place += GAP;
-        self.taken.push(index);
         index as usize
     }
 
     #[inline]
     fn insert(&mut self, source: usize, target: usize) {
-        let after_elder = self.records[source].after_elder || source == self.elder;
-        self.records[source].target = target as u32;
-        let next = std::mem::replace(&mut self.records[target].edges, self.edges.len() as u32);
-        self.records[target].after_elder |= after_elder;
-        self.edges.push(Edge { source: source as u32, next });
+        if source == self.elder {
+            self.records[target].after_elder = true;
+            return;
+        }
+        let edge = self.edges.len() as u32;
+        let from = &mut self.records[source];
+        let after_elder = from.after_elder;
+        let next_out = std::mem::replace(&mut from.outgoing, edge);
+        from.target = target as u32;
+        let into = &mut self.records[target];
+        into.sources += 1;
+        into.after_elder |= after_elder;
+        let next_in = std::mem::replace(&mut into.incoming, edge);
+        self.edges.push(Edge { source: source as u32, target: target as u32, next_in, next_out });
     }
 
     #[inline(always)]
-    fn sweep_if_due(&mut self) {
-        if self.taken.len() >= self.sweep_at {
+    fn retire_if_settled(&mut self, index: usize) {
+        if self.records[index].is_settled() {
+            self.pending.clear();
+            self.pending.push(index as u32);
+            self.retire();
+        }
+    }
+
+    /// Those that are pending are dead, or united with the elder, and whoever comes after nobody
+    /// else is, too.
+    fn retire(&mut self) {
+        while let Some(index) = self.pending.pop() {
+            let Record { node, after_elder, .. } = self.records[index as usize];
+            let elder = self.records[self.elder].node;
+            self.links[node.0 as usize] =
+                if after_elder { Link::forward(elder) } else { Link::DEAD };
+            self.discount(index as usize, after_elder);
+            self.records[index as usize] = NOBODY;
+            self.free.push(index);
+            if index as usize == self.elder {
+                self.elder = 0;
+                self.records.iter_mut().for_each(|record| record.after_elder = false);
+            }
+        }
+        self.advance();
+    }
+
+    /// The edges from a record do not count any more. Whoever has no others is pending.
+    fn discount(&mut self, index: usize, after_elder: bool) {
+        let mut edge = std::mem::replace(&mut self.records[index].outgoing, NO_EDGE);
+        while edge != NO_EDGE {
+            let Edge { source, target, next_out, .. } = &mut self.edges[edge as usize];
+            *source = 0;
+            edge = *next_out;
+            let later = &mut self.records[*target as usize];
+            later.sources -= 1;
+            later.after_elder |= after_elder;
+            if later.is_settled() {
+                self.pending.push(*target);
+            }
+        }
+    }
+
+    /// Moves the marks over what is dead.
+    fn advance(&mut self) {
+        while self.watermark.0 < self.links.len() as u32 && self.find(self.watermark).is_none() {
+            self.watermark.0 += 1;
+        }
+        self.second = if self.elder == 0 { self.watermark } else { self.second.max(self.watermark) };
+        while self.second.0 < self.links.len() as u32
+            && self.find(self.second).is_none_or(|index| index == self.elder)
+        {
+            self.second.0 += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn keep_house(&mut self) {
+        if self.edges.len() >= self.sweep_at {
             self.sweep();
         }
+        let waiting = self.links.len() as u32 - self.watermark.0;
+        if self.elder == 0 && waiting > self.patience && self.links.len() >= self.elect_at {
+            self.elect();
+        }
+    }
+
+    /// Makes the oldest one that runs the elder.
+    #[cold]
+    fn elect(&mut self) {
+        self.elect_at = self.links.len() + TERM;
+        let running = (1..self.records.len())
+            .filter(|&index| self.records[index].state == State::Running)
+            .min_by_key(|&index| self.records[index].node);
+        let Some(elder) = running else { return };
+        self.elder = elder;
+        self.records[elder].target = 0;
+        self.pending.clear();
+        self.discount(elder, true);
+        self.retire();
     }
 
     /// Changes the order so that an edge follows it; if the edge closes a cycle there is none.
@@ -389,10 +503,9 @@ impl Ordered {
                 return true;
             }
             self.found.push(index);
-            let mut edge = self.records[index as usize].edges;
-            while edge != NO_EDGE {
-                let Edge { source, next } = self.edges[edge as usize];
-                edge = next;
+            let Record { incoming, after_elder, .. } = self.records[index as usize];
+            let (mut edge, mut source) = (incoming, if after_elder { self.elder as u32 } else { 0 });
+            loop {
                 let earlier = &mut self.records[source as usize];
                 if earlier.place < floor {
                     below = below.max(earlier.place);
@@ -400,6 +513,10 @@ impl Ordered {
                     earlier.mark = self.searches;
                     self.pending.push(source);
                 }
+                if edge == NO_EDGE {
+                    break;
+                }
+                Edge { source, next_in: edge, .. } = self.edges[edge as usize];
             }
         }
         self.move_in_front(below, floor);
@@ -409,7 +526,6 @@ impl Ordered {
     /// Gives places between two others to those that were found.
     fn move_in_front(&mut self, below: Place, floor: Place) {
         let records = &mut self.records;
-        self.moved = true;
         self.found.sort_unstable_by_key(|&index| records[index as usize].place);
         let step = (floor - below) / (self.found.len() as Place + 1);
         if step == 0 {
@@ -424,9 +540,9 @@ impl Ordered {
 
     /// There is no room between two places: gives new ones to all.
     fn spread(&mut self, below: Place, floor: Place) {
-        let records = &self.records;
         let found = std::mem::take(&mut self.found);
-        let mut order: Vec<u32> = self.taken.clone();
+        let mut order = self.alive();
+        let records = &self.records;
         order.sort_by_key(|&index| {
             let Record { place, mark, .. } = records[index as usize];
             let is_found = mark == self.searches && place >= floor;

@@ -3,7 +3,7 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-use super::{Edge, FEWEST_RECORDS, Link, NO_EDGE, Ordered, Record, State};
+use super::{Edge, FEWEST_EDGES, FEWEST_RECORDS, Link, NO_EDGE, NOBODY, Ordered, Record, State, Target};
 use crate::ancestors::{Node, Renumbering};
 use crate::precedence::{Part, Parts};
 
@@ -14,111 +14,82 @@ pub(super) struct Scratch {
 }
 
 impl Ordered {
-    /// Takes out the dead; if many are left, lets equals become one.
+    /// Takes out the edges of the dead; if many transactions are left, lets equals become one.
     #[cold]
     pub(super) fn sweep(&mut self) {
-        self.sort();
-        self.prune();
-        if self.taken.len() - self.running > self.unite_at {
-            self.unite();
-            self.prune();
-            let finished = self.taken.len() - self.running;
-            self.unite_at = FEWEST_RECORDS.max(3 * finished).max(16 * self.running);
+        let mut alive = self.alive();
+        let finished = alive.len() - self.running;
+        if finished > self.unite_at {
+            self.unite(&alive);
+            alive.retain(|&index| self.records[index as usize].state != State::United);
+            let left = alive.len() - self.running;
+            self.unite_at = FEWEST_RECORDS.max(3 * left).max(16 * self.running);
         }
-        // In a large graph, a sweep costs more than a few dead ones that are not known to be dead.
-        let times = if self.taken.len() > 4 * FEWEST_RECORDS { 5 } else { 3 };
-        self.sweep_at = FEWEST_RECORDS + times * self.taken.len();
-        // The marks that the sweep has left behind are 0 and 1.
-        self.searches = 1;
+        self.rebuild(&alive);
+        self.sweep_at = FEWEST_EDGES + 4 * self.edges.len();
+        self.searches = 0;
     }
 
-    /// Puts the records into the order of their places.
-    fn sort(&mut self) {
-        if std::mem::take(&mut self.moved) {
-            let records = &self.records;
-            self.taken.sort_by_key(|&index| records[index as usize].place);
+    /// The records of all that are alive, in the order of their places.
+    pub(super) fn alive(&self) -> Vec<u32> {
+        let is_alive = |index: &u32| self.records[*index as usize].state != State::Dead;
+        let mut alive: Vec<u32> = (1..self.records.len() as u32).filter(is_alive).collect();
+        alive.sort_unstable_by_key(|&index| self.records[index as usize].place);
+        alive
+    }
+
+    /// Makes the lists of edges anew, without those of the dead, and each edge only once.
+    fn rebuild(&mut self, alive: &[u32]) {
+        for &index in alive {
+            let record = &mut self.records[index as usize];
+            (record.outgoing, record.target, record.sources) = (NO_EDGE, 0, 0);
         }
-    }
-
-    /// Takes out the dead, and the edges from them. Sources are seen before their targets, so one
-    /// pass will do.
-    fn prune(&mut self) {
-        self.elder = self.oldest_running();
-        self.watermark = Node(self.links.len() as u32);
-        self.second = self.watermark;
-        let mut edges = std::mem::take(&mut self.swept.edges);
-        edges.clear();
-        let mut taken = std::mem::take(&mut self.taken);
-        taken.retain(|&index| self.survives(index, &mut edges));
-        self.taken = taken;
-        self.swept.edges = std::mem::replace(&mut self.edges, edges);
-    }
-
-    /// The record of the oldest transaction that runs, if any.
-    fn oldest_running(&self) -> usize {
-        let running = self.taken.iter().map(|&index| index as usize);
-        let running = running.filter(|&index| self.records[index].state == State::Running);
-        running.min_by_key(|&index| self.records[index].node).unwrap_or(0)
-    }
-
-    /// Copies the edges into a record that come from somebody alive. Nobody finished survives
-    /// without any.
-    fn survives(&mut self, index: u32, edges: &mut Vec<Edge>) -> bool {
-        let at = index as usize;
-        if self.records[at].state == State::United {
-            self.free.push(index);
-            return false;
-        }
-        let mut edge = std::mem::replace(&mut self.records[at].edges, NO_EDGE);
-        // In a sweep, the mark says that the elder is the only running one before it.
-        let (mut only_elder, mut after_elder) = (true, false);
-        while edge != NO_EDGE {
-            let Edge { mut source, next } = self.edges[edge as usize];
-            edge = next;
-            if self.records[source as usize].state == State::United {
-                source = self.records[source as usize].mark;
+        let empty = std::mem::take(&mut self.swept.edges);
+        let old = std::mem::replace(&mut self.edges, empty);
+        for &index in alive {
+            let record = &mut self.records[index as usize];
+            let mut edge = std::mem::replace(&mut record.incoming, NO_EDGE);
+            while edge != NO_EDGE {
+                let Edge { source, next_in, .. } = old[edge as usize];
+                edge = next_in;
+                let source = self.class(source);
+                if source != 0 && self.records[source].target != index {
+                    self.insert(source, index as usize);
+                }
             }
-            let earlier = &mut self.records[source as usize];
-            if earlier.state == State::Dead || earlier.target == index {
-                continue;
+        }
+        self.swept.edges = old;
+        self.swept.edges.clear();
+        self.tidy_up();
+    }
+
+    /// Gives back the records that have become one with others.
+    fn tidy_up(&mut self) {
+        for (index, record) in self.records.iter_mut().enumerate() {
+            record.mark = 0;
+            if record.state == State::United {
+                *record = NOBODY;
+                self.free.push(index as u32);
             }
-            earlier.target = index;
-            let is_elder = source as usize == self.elder;
-            only_elder &= is_elder || earlier.mark != 0;
-            after_elder |= is_elder || earlier.after_elder;
-            let next = std::mem::replace(&mut self.records[at].edges, edges.len() as u32);
-            edges.push(Edge { source, next });
         }
-        let record = &mut self.records[at];
-        record.target = 0;
-        if record.state == State::Running {
-            only_elder = at == self.elder;
-        } else if record.edges == NO_EDGE {
-            record.state = State::Dead;
-            self.links[record.node.0 as usize] = Link::DEAD;
-            self.free.push(index);
-            return false;
-        }
-        record.after_elder = after_elder;
-        record.mark = u32::from(only_elder && record.state == State::Finished);
-        self.watermark = self.watermark.min(record.oldest);
-        if !only_elder {
-            self.second = self.second.min(record.oldest);
-        }
-        true
+    }
+
+    /// The record itself, or the one that it has become one with.
+    fn class(&self, index: u32) -> usize {
+        let Record { state, mark, .. } = self.records[index as usize];
+        if state == State::United { mark as usize } else { index as usize }
     }
 
     /// Lets finished transactions that come after the same running ones become one: the first of
     /// them in the order, so that what comes after any of them still comes after it.
-    fn unite(&mut self) {
-        let rows = self.rows();
+    fn unite(&mut self, alive: &[u32]) {
+        let rows = self.rows(alive);
         let hasher = DefaultHashBuilder::default();
         let hash = |row: u32| hasher.hash_one(rows.of(row));
         let mut classes: HashTable<u32> = HashTable::new();
-        for (row, &index) in self.taken.iter().enumerate() {
-            let (row, Record { node, oldest, state, .. }) =
-                (row as u32, self.records[index as usize]);
-            if state == State::Running {
+        for (row, &index) in alive.iter().enumerate() {
+            let (row, Record { node, state, .. }) = (row as u32, self.records[index as usize]);
+            if state == State::Running || index as usize == self.elder {
                 continue;
             }
             let same = |&other: &u32| rows.of(row) == rows.of(other);
@@ -126,86 +97,115 @@ impl Ordered {
                 classes.insert_unique(hash(row), row, |&other| hash(other));
                 continue;
             };
-            let first = self.taken[first as usize];
-            let class = &mut self.records[first as usize];
-            class.oldest = class.oldest.min(oldest);
-            self.links[node.0 as usize] = Link::forward(class.node);
+            let first = alive[first as usize];
+            self.links[node.0 as usize] = Link::forward(self.records[first as usize].node);
             let united = &mut self.records[index as usize];
             (united.state, united.mark) = (State::United, first);
         }
     }
 
     /// The sets of running transactions that come before each record, or are it.
-    fn rows(&mut self) -> Rows {
-        let mut rows = Rows::new(self.taken.len(), self.running);
+    fn rows(&mut self, alive: &[u32]) -> Rows {
+        let mut rows = Rows::new(alive.len(), self.running);
         let mut running = 0;
-        for (row, &index) in self.taken.iter().enumerate() {
+        for (row, &index) in alive.iter().enumerate() {
             let record = &mut self.records[index as usize];
             record.mark = row as u32;
-            let mut edge = record.edges;
-            if record.state == State::Running {
+            let Record { incoming: mut edge, state, after_elder, .. } = *record;
+            if state == State::Running {
                 rows.insert(row, running);
                 running += 1;
             }
+            if after_elder {
+                rows.add(row, self.records[self.elder].mark as usize);
+            }
             while edge != NO_EDGE {
-                let Edge { source, next } = self.edges[edge as usize];
-                rows.add(row, self.records[source as usize].mark as usize);
-                edge = next;
+                let Edge { source, next_in, .. } = self.edges[edge as usize];
+                if source != 0 {
+                    rows.add(row, self.records[source as usize].mark as usize);
+                }
+                edge = next_in;
             }
         }
         rows
     }
 
-    /// Renumbers the nodes.
+    /// Renumbers the nodes. Those that are united with the elder get a number of their own, because
+    /// they come after it.
     pub(super) fn renumber(&mut self) -> Renumbering {
-        self.sweep();
         let mut table = vec![Node::DEAD; self.links.len()];
-        let mut next = 1;
-        for &index in &self.taken {
-            let Record { node, oldest, .. } = &mut self.records[index as usize];
-            table[node.0 as usize] = Node(next);
-            (*node, *oldest) = (Node(next), Node(next));
-            next += 1;
+        let mut links = vec![Link::DEAD];
+        let mut others = Node::DEAD;
+        let elder = (self.elder != 0).then_some(self.elder);
+        for index in elder.into_iter().chain(1..self.records.len()) {
+            let Record { state, node, .. } = &mut self.records[index];
+            if *state == State::Dead || table[node.0 as usize] != Node::DEAD {
+                continue;
+            }
+            let new = Node(links.len() as u32);
+            table[node.0 as usize] = new;
+            links.push(Link::record(index));
+            if index == self.elder {
+                others = Node(links.len() as u32);
+                links.push(Link::forward(new));
+            }
         }
-        for old in self.watermark.0 as usize..self.links.len() {
-            table[old] = table[self.representative(Node(old as u32)).0 as usize];
+        for old in (self.watermark.0..self.links.len() as u32).map(Node) {
+            if let Target::Node(_) = self.links[old.0 as usize].target()
+                && let Some(index) = self.find(old)
+            {
+                let node = self.records[index].node;
+                table[old.0 as usize] =
+                    if index == self.elder { others } else { table[node.0 as usize] };
+            }
         }
-        self.links.truncate(1);
-        self.links.resize(next as usize, Link::DEAD);
-        for &index in &self.taken {
-            self.links[self.records[index as usize].node.0 as usize] = Link::record(index as usize);
-        }
-        self.second = Node(1);
+        self.number_records(links);
         Renumbering::new(table, std::mem::replace(&mut self.watermark, Node(1)))
+    }
+
+    /// Gives the records the numbers of the nodes that stand for them.
+    fn number_records(&mut self, links: Vec<Link>) {
+        self.links = links;
+        for (node, link) in self.links.iter().enumerate() {
+            if let Target::Record(index) = link.target() {
+                self.records[index].node = Node(node as u32);
+            }
+        }
+        (self.second, self.elect_at) = (Node(if self.elder == 0 { 1 } else { 3 }), 0);
     }
 
     /// The graph as something that can hold cycles, too, is made of. The edges that close them are
     /// not in it.
     pub fn take_apart(mut self) -> Parts {
-        self.sort();
-        self.prune();
-        let rows = self.rows();
+        let alive = self.alive();
+        let rows = self.rows(&alive);
         let mut finished: Vec<Part> = Vec::new();
         let mut running = Vec::new();
         let mut part_of = vec![None; self.records.len()];
-        for (row, &index) in self.taken.iter().enumerate() {
+        for (row, &index) in alive.iter().enumerate() {
             let Record { node, state, .. } = self.records[index as usize];
-            let mut part = Part { nodes: vec![node], after: rows.members(row) };
+            let after = rows.members(row);
+            let is_elder = index as usize == self.elder;
+            if state == State::Finished || is_elder {
+                part_of[index as usize] = Some(finished.len());
+                finished.push(Part { nodes: Vec::new(), after: after.clone() });
+            }
             if state == State::Running {
                 let own = running.len() as u32;
-                part.after.retain(|&other| other != own);
-                running.push(part);
-            } else {
-                part.nodes.clear();
-                part_of[index as usize] = Some(finished.len());
-                finished.push(part);
+                let others = after.into_iter().filter(|&other| other != own).collect();
+                running.push(Part { nodes: vec![node], after: others });
             }
         }
         for node in (self.watermark.0..self.links.len() as u32).map(Node) {
-            if let Some(part) = self.find(node).and_then(|index| part_of[index]) {
+            let Some(index) = self.find(node) else { continue };
+            let Record { state, node: own, .. } = self.records[index];
+            if let Some(part) = part_of[index]
+                && !(state == State::Running && node == own)
+            {
                 finished[part].nodes.push(node);
             }
         }
+        finished.retain(|part| !part.nodes.is_empty());
         Parts { nodes: self.links.len(), running, finished }
     }
 
@@ -227,16 +227,15 @@ impl Ordered {
             graph.fill(index, part, &records);
             let places = part.after.iter().map(|&i| graph.records[records[i as usize]].place);
             graph.records[index].place = places.max().unwrap_or(0) + 1;
+            graph.retire_if_settled(index);
         }
-        graph.moved = true;
-        graph.sweep();
+        graph.advance();
         graph
     }
 
     fn fill(&mut self, index: usize, part: &Part, running: &[usize]) {
         let Some((&first, others)) = part.nodes.split_first() else { return };
-        let oldest = others.iter().copied().fold(first, Node::min);
-        (self.records[index].node, self.records[index].oldest) = (first, oldest);
+        self.records[index].node = first;
         self.links[first.0 as usize] = Link::record(index);
         others.iter().for_each(|other| self.links[other.0 as usize] = Link::forward(first));
         part.after.iter().for_each(|&i| self.insert(running[i as usize], index));
