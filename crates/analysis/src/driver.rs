@@ -8,7 +8,7 @@
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, EventNo, IdCounts};
+use paceline_trace::{Access, Batch, Event, EventNo, IdCounts, ThreadId};
 
 use crate::ancestors::{Ancestors, Full, Renumbering};
 use crate::frontier::Frontier;
@@ -30,9 +30,25 @@ pub trait Property: Send {
 
 /// A property that can be decided on graphs of one kind.
 pub trait On<G>: Property {
-    /// Takes an event that changes nothing in the graph, if it is seen at a glance to be one, as
+    /// Takes an access that changes nothing in the graph, if it is seen at a glance to be one, as
     /// most are; otherwise does nothing and returns false.
-    fn pass(&mut self, event: &Event, graph: &G, frontier: &mut Frontier) -> bool;
+    #[inline(always)]
+    fn pass(&mut self, _: ThreadId, _: Access, _: &G, _: &mut Frontier) -> bool {
+        false
+    }
+
+    /// Takes an access that was not passed. It is told apart from other events because whoever
+    /// knows that it is one need not choose again.
+    fn access(
+        &mut self,
+        number: EventNo,
+        event: &Event,
+        _: Access,
+        graph: &mut G,
+        frontier: &mut Frontier,
+    ) -> Result<(), Full> {
+        self.event(number, event, graph, frontier)
+    }
 
     /// Takes an event. When there is no room left in the graph, nothing has been done yet: the
     /// event comes again, with a wider graph.
@@ -267,11 +283,17 @@ impl<P: Property> Tables<P> {
                 std::hint::black_box(chunk.iter().fold(0, |sum, e| sum ^ self.frontier.warm(e.op)));
             }
             for (i, event) in chunk.iter().enumerate() {
-                if self.property.pass(event, graph, &mut self.frontier) {
-                    continue;
-                }
+                let Tables { property, frontier, .. } = self;
                 let number = first + (start + i) as u64;
-                if self.property.event(number, event, graph, &mut self.frontier).is_err() {
+                let outcome = if let Some(access) = event.op.access() {
+                    if property.pass(event.thread, access, graph, frontier) {
+                        continue;
+                    }
+                    property.access(number, event, access, graph, frontier)
+                } else {
+                    property.event(number, event, graph, frontier)
+                };
+                if outcome.is_err() {
                     return start + i;
                 }
                 if self.property.is_settled() || graph.is_broken() {

@@ -81,10 +81,10 @@ struct Free {
 }
 
 impl Free {
-    /// Where a reader goes: where it was before, if it was there.
+    /// Whether a reader takes the second place: where it was before, if it was there.
     #[inline(always)]
-    fn place(self) -> usize {
-        usize::from(self.own_is_second | !self.first)
+    fn is_second(self) -> bool {
+        self.own_is_second | !self.first
     }
 }
 
@@ -107,35 +107,53 @@ impl Variable {
     }
 
     /// Remembers an access of `thread` in `node`, unless an earlier one may be of consequence to it:
-    /// then nothing is done, and false returned. Nothing before `horizon` is of consequence. Reads
-    /// and writes go the same way, and there is one branch for all reasons, because what cannot be
-    /// foretold costs more as a branch than as a choice.
+    /// then nothing is done, and false returned. Nothing before `horizon` is of consequence.
     #[inline(always)]
     fn access(&mut self, writes: bool, thread: Short, node: Node, horizon: Node) -> bool {
         let newest = self.writer.max(self.readers[0]).max(self.readers[1]);
-        if newest < horizon {
-            // The writer is of consequence to others, perhaps.
-            self.writer = select_unpredictable(writes, node, self.writer);
-            self.readers = [select_unpredictable(writes, Node::DEAD, node), Node::DEAD];
-            self.threads = [thread, Short::NOBODY];
-            return true;
+        if newest >= horizon {
+            return self.access_among_others(writes, thread, node, horizon);
         }
-        self.access2(writes, thread, node, horizon)
+        // To somebody else, the writer may still be of consequence.
+        self.writer = select_unpredictable(writes, node, self.writer);
+        self.readers = [select_unpredictable(writes, Node::DEAD, node), Node::DEAD];
+        self.threads = [thread; 2];
+        true
     }
+
+    /// The same where earlier accesses are, perhaps those of the same thread. Reads and writes go the
+    /// same way, and there is one branch for all reasons, because what cannot be foretold costs more
+    /// as a branch than as a choice.
     #[inline(never)]
-    fn access2(&mut self, writes: bool, thread: Short, node: Node, horizon: Node) -> bool {
+    fn access_among_others(
+        &mut self,
+        writes: bool,
+        thread: Short,
+        node: Node,
+        horizon: Node,
+    ) -> bool {
         let free = self.free(thread, |reader| reader < horizon);
-        let is_quiet = ((self.writer < horizon) | (self.writer == node))
-            & ((free.first & free.second) | ((free.first | free.second) & !writes));
-        if is_quiet {
-            self.writer = select_unpredictable(writes, node, self.writer);
-            self.threads[free.place()] = thread;
-            self.readers[free.place()] = node;
-            // A write leaves no readers.
-            let mask = u32::from(writes).wrapping_sub(1);
-            self.readers = self.readers.map(|Node(reader)| Node(reader & mask));
+        let enough = u8::from(free.first) + u8::from(free.second) > u8::from(writes);
+        if !(((self.writer < horizon) | (self.writer == node)) & enough) {
+            return false;
         }
-        is_quiet
+        let Variable { writer, readers: [first, second], threads: [one, two] } = *self;
+        let is_second = free.is_second();
+        // A write leaves no readers.
+        let mask = u32::from(writes).wrapping_sub(1);
+        let masked = |Node(reader)| Node(reader & mask);
+        *self = Variable {
+            writer: select_unpredictable(writes, node, writer),
+            readers: [
+                masked(select_unpredictable(is_second, first, node)),
+                masked(select_unpredictable(is_second, node, second)),
+            ],
+            threads: [
+                select_unpredictable(is_second, one, thread),
+                select_unpredictable(is_second, thread, two),
+            ],
+        };
+        true
     }
 }
 
@@ -211,6 +229,20 @@ impl Frontier {
         var.access(access.writes, Short::of(thread), node, horizon)
     }
 
+    /// Names every earlier node that an access of `thread` conflicts with, and remembers its own.
+    #[inline(always)]
+    pub fn conflicts(
+        &mut self,
+        thread: ThreadId,
+        access: Access,
+        visitor: &mut impl Visitor,
+    ) -> Node {
+        match access.writes {
+            true => self.write(thread, access.variable, visitor),
+            false => self.read(thread, access.variable, visitor),
+        }
+    }
+
     /// Names every earlier node that an event of `thread` conflicts with, and remembers the
     /// event's own. Threads themselves (their order, fork, join) are the visitor's business.
     #[inline(always)]
@@ -250,8 +282,8 @@ impl Frontier {
         let short = Short::of(thread);
         let free = var.free(short, |reader| visitor.covers(node, reader));
         if free.first | free.second {
-            var.readers[free.place()] = node;
-            var.threads[free.place()] = short;
+            let place = usize::from(free.is_second());
+            (var.readers[place], var.threads[place]) = (node, short);
         } else {
             self.one_more_reader(thread, x, node, visitor);
         }

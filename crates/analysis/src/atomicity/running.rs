@@ -11,7 +11,7 @@
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site};
+use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
 
 use super::{Atomicity, Options};
 use crate::ancestors::{Full, Node, Renumbering};
@@ -116,10 +116,23 @@ impl Property for Blocks {
 
 impl<G: Precedence> On<G> for Blocks {
     #[inline(always)]
-    fn pass(&mut self, event: &Event, graph: &G, frontier: &mut Frontier) -> bool {
-        let Some(access) = event.op.access() else { return false };
-        let Thread { node, acted, .. } = self.threads[event.thread.index()];
-        acted && frontier.access(event.thread, access, node, graph.horizon(node))
+    fn pass(&mut self, by: ThreadId, access: Access, graph: &G, frontier: &mut Frontier) -> bool {
+        let Thread { node, acted, .. } = self.threads[by.index()];
+        acted && frontier.access(by, access, node, graph.horizon(node))
+    }
+
+    #[inline(never)]
+    fn access(
+        &mut self,
+        number: EventNo,
+        event: &Event,
+        access: Access,
+        graph: &mut G,
+        frontier: &mut Frontier,
+    ) -> Result<(), Full> {
+        let mut step = Step { blocks: self, graph, frontier, number, event };
+        step.access(access);
+        Ok(())
     }
 
     #[inline(never)]
@@ -202,9 +215,24 @@ impl<G: Precedence> Step<'_, G> {
         }
     }
 
+    fn access(&mut self, access: Access) {
+        let Event { thread: id, site, .. } = *self.event;
+        let thread = &mut self.blocks.threads[id.index()];
+        if thread.depth == 0 {
+            thread.acts(self.graph);
+            let mut single = Single::new(self.graph, thread.node);
+            thread.node = self.frontier.conflicts(id, access, &mut single);
+            return;
+        }
+        let mut inside = Inside::new(self.graph, thread.node);
+        self.frontier.conflicts(id, access, &mut inside);
+        if inside.cycle {
+            self.blocks.cycles.add(self.number, id, site, thread.block);
+        }
+    }
+
     /// Adds the edges into an event that is neither begin nor end, `also` among their sources.
     /// Returns the node that the event belongs to.
-    #[inline(always)]
     fn conflict(&mut self, also: Node) -> Node {
         let Event { thread: id, op, site } = *self.event;
         let thread = &mut self.blocks.threads[id.index()];

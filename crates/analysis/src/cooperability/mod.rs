@@ -134,11 +134,6 @@ impl Property for Yields {
 
 impl<S: SlotSet> On<Ancestors<S>> for Yields {
     #[inline(always)]
-    fn pass(&mut self, _: &Event, _: &Ancestors<S>, _: &mut Frontier) -> bool {
-        false
-    }
-
-    #[inline(always)]
     fn event(
         &mut self,
         number: EventNo,

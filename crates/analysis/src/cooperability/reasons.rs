@@ -118,11 +118,6 @@ impl Property for Watch {
 }
 
 impl<S: SlotSet> On<Ancestors<S>> for Watch {
-    #[inline(always)]
-    fn pass(&mut self, _: &Event, _: &Ancestors<S>, _: &mut Frontier) -> bool {
-        false
-    }
-
     fn event(
         &mut self,
         number: EventNo,
