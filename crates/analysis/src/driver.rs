@@ -8,10 +8,10 @@
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Access, Batch, Event, EventNo, IdCounts, ThreadId};
+use paceline_trace::{Access, Batch, Event, EventNo, IdCounts};
 
 use crate::ancestors::{Ancestors, Full, Renumbering};
-use crate::frontier::Frontier;
+use crate::frontier::{Frontier, MOST_NODES};
 use crate::ordered::Ordered;
 use crate::precedence::Precedence;
 use crate::slots::{Unlimited, Words};
@@ -30,11 +30,11 @@ pub trait Property: Send {
 
 /// A property that can be decided on graphs of one kind.
 pub trait On<G>: Property {
-    /// Takes an access that changes nothing in the graph, if it is seen at a glance to be one, as
-    /// most are; otherwise does nothing and returns false.
+    /// Takes events as long as they are accesses that change nothing in the graph, seen at a glance,
+    /// as most are. Returns how many.
     #[inline(always)]
-    fn pass(&mut self, _: ThreadId, _: Access, _: &G, _: &mut Frontier) -> bool {
-        false
+    fn pass(&mut self, _: &[Event], _: &G, _: &mut Frontier) -> usize {
+        0
     }
 
     /// Takes an access that was not passed. It is told apart from other events because whoever
@@ -282,22 +282,22 @@ impl<P: Property> Tables<P> {
             if warm {
                 std::hint::black_box(chunk.iter().fold(0, |sum, e| sum ^ self.frontier.warm(e.op)));
             }
-            for (i, event) in chunk.iter().enumerate() {
+            let mut next = 0;
+            loop {
                 let Tables { property, frontier, .. } = self;
-                let number = first + (start + i) as u64;
-                let outcome = if let Some(access) = event.op.access() {
-                    if property.pass(event.thread, access, graph, frontier) {
-                        continue;
-                    }
-                    property.access(number, event, access, graph, frontier)
-                } else {
-                    property.event(number, event, graph, frontier)
+                next += property.pass(&chunk[next..], graph, frontier);
+                let Some(event) = chunk.get(next) else { break };
+                let number = first + (start + next) as u64;
+                let outcome = match event.op.access() {
+                    Some(access) => property.access(number, event, access, graph, frontier),
+                    None => property.event(number, event, graph, frontier),
                 };
                 if outcome.is_err() {
-                    return start + i;
+                    return start + next;
                 }
+                next += 1;
                 if self.property.is_settled() || graph.is_broken() {
-                    return start + i + 1;
+                    return start + next;
                 }
             }
         }
@@ -316,7 +316,8 @@ impl<P: Property> Tables<P> {
         let new = graph.compact();
         self.frontier.renumber(&new);
         self.property.renumber(&new);
-        self.compact_at = graph.nodes() + FEWEST_NODES.max(self.frontier.size());
+        let some = FEWEST_NODES.max(self.frontier.size());
+        self.compact_at = (graph.nodes() + some).min(MOST_NODES / 2);
     }
 }
 

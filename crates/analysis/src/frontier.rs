@@ -6,12 +6,18 @@
 //! What a node is, and what an edge does, is the business of the [`Visitor`]: the same tables
 //! serve atomicity, cooperability and determinism.
 
-use std::hint::select_unpredictable;
+mod variable;
 
-use paceline_trace::{Access, BarrierId, IdCounts, LockId, Op, SemaphoreId, ThreadId, VarId};
+use paceline_trace::{
+    Access, BarrierId, Event, IdCounts, LockId, Op, SemaphoreId, ThreadId, VarId,
+};
 
 use crate::ancestors::{Node, Renumbering};
+use crate::precedence::Precedence;
 use crate::rounds::{Round, Rounds};
+use variable::{Place, Short, Variable};
+
+pub use variable::MOST_NODES;
 
 /// Builds the graph, one event at a time.
 pub trait Visitor {
@@ -26,135 +32,6 @@ pub trait Visitor {
 
     /// Whether `older` is known to be of no consequence to whoever comes after `newer`.
     fn covers(&self, newer: Node, older: Node) -> bool;
-}
-
-/// Small, because the variables are most of what has to stay in the cache. Two readers are kept
-/// inline: most variables never have more that matter.
-#[derive(Clone, Copy)]
-#[repr(C, align(16))]
-struct Variable {
-    writer: Node,
-    /// Instead of the second one there may be a [`LIST`] of further readers.
-    readers: [Node; 2],
-    threads: [Short; 2],
-}
-
-const _: () = assert!(size_of::<Variable>() == 16);
-
-const UNTOUCHED: Variable =
-    Variable { writer: Node::DEAD, readers: [Node::DEAD; 2], threads: [Short::NOBODY; 2] };
-
-/// Stands for a list, with its number, where a node is expected: it looks like one that is younger
-/// than all others.
-const LIST: u32 = 1 << 31;
-
-/// A thread, if its number is a short one. The others are nobody, and take what they did themselves
-/// for what others did. That is only slower: it comes before what they do now anyway.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Short(u16);
-
-impl Short {
-    const NOBODY: Short = Short(u16::MAX);
-
-    #[inline(always)]
-    fn of(thread: ThreadId) -> Short {
-        Short(thread.0.min(u32::from(u16::MAX)) as u16)
-    }
-
-    /// Nobody's number is that of no thread.
-    fn long(self) -> ThreadId {
-        ThreadId(if self == Short::NOBODY { u32::MAX } else { self.0.into() })
-    }
-
-    #[inline(always)]
-    fn is(self, thread: Short) -> bool {
-        (self == thread) & (thread != Short::NOBODY)
-    }
-}
-
-/// Which of the two inline readers a reader may replace.
-#[derive(Clone, Copy)]
-struct Free {
-    first: bool,
-    second: bool,
-    own_is_second: bool,
-}
-
-impl Free {
-    /// Whether a reader takes the second place: where it was before, if it was there.
-    #[inline(always)]
-    fn is_second(self) -> bool {
-        self.own_is_second | !self.first
-    }
-}
-
-impl Variable {
-    /// The list of further readers.
-    fn list(&self) -> Option<usize> {
-        let Node(last) = self.readers[1];
-        (last >= LIST).then_some((last ^ LIST) as usize)
-    }
-
-    /// Those that are the thread itself or dead may be replaced.
-    #[inline(always)]
-    fn free(&self, thread: Short, is_dead: impl Fn(Node) -> bool) -> Free {
-        let own_is_second = self.threads[1].is(thread);
-        Free {
-            first: self.threads[0].is(thread) | is_dead(self.readers[0]),
-            second: own_is_second | is_dead(self.readers[1]),
-            own_is_second,
-        }
-    }
-
-    /// Remembers an access of `thread` in `node`, unless an earlier one may be of consequence to it:
-    /// then nothing is done, and false returned. Nothing before `horizon` is of consequence.
-    #[inline(always)]
-    fn access(&mut self, writes: bool, thread: Short, node: Node, horizon: Node) -> bool {
-        let newest = self.writer.max(self.readers[0]).max(self.readers[1]);
-        if newest >= horizon {
-            return self.access_among_others(writes, thread, node, horizon);
-        }
-        // To somebody else, the writer may still be of consequence.
-        self.writer = select_unpredictable(writes, node, self.writer);
-        self.readers = [select_unpredictable(writes, Node::DEAD, node), Node::DEAD];
-        self.threads = [thread; 2];
-        true
-    }
-
-    /// The same where earlier accesses are, perhaps those of the same thread. Reads and writes go the
-    /// same way, and there is one branch for all reasons, because what cannot be foretold costs more
-    /// as a branch than as a choice.
-    #[inline(never)]
-    fn access_among_others(
-        &mut self,
-        writes: bool,
-        thread: Short,
-        node: Node,
-        horizon: Node,
-    ) -> bool {
-        let free = self.free(thread, |reader| reader < horizon);
-        let enough = u8::from(free.first) + u8::from(free.second) > u8::from(writes);
-        if !(((self.writer < horizon) | (self.writer == node)) & enough) {
-            return false;
-        }
-        let Variable { writer, readers: [first, second], threads: [one, two] } = *self;
-        let is_second = free.is_second();
-        // A write leaves no readers.
-        let mask = u32::from(writes).wrapping_sub(1);
-        let masked = |Node(reader)| Node(reader & mask);
-        *self = Variable {
-            writer: select_unpredictable(writes, node, writer),
-            readers: [
-                masked(select_unpredictable(is_second, first, node)),
-                masked(select_unpredictable(is_second, node, second)),
-            ],
-            threads: [
-                select_unpredictable(is_second, one, thread),
-                select_unpredictable(is_second, thread, two),
-            ],
-        };
-        true
-    }
 }
 
 /// The latest node of each thread that did something to an object.
@@ -210,7 +87,7 @@ impl Frontier {
     /// Makes room for the ids that are in use.
     pub fn reserve(&mut self, counts: &IdCounts) {
         let lock = Lock { released: Node::DEAD, released_shared: PerThread::default() };
-        grow(&mut self.variables, counts.vars, &UNTOUCHED);
+        grow(&mut self.variables, counts.vars, &Variable::UNTOUCHED);
         grow(&mut self.locks, counts.locks, &lock);
         grow(&mut self.posts, counts.semaphores, &PerThread::default());
     }
@@ -221,12 +98,24 @@ impl Frontier {
         op.variable().map_or(0, |x| self.variables[x.index()].writer.0)
     }
 
-    /// Remembers an access of `thread` in `node`, if no earlier one that is not before `horizon` is
-    /// in conflict with it; otherwise does nothing and returns false.
+    /// Remembers accesses as long as no earlier one is in conflict with them, and nothing else comes;
+    /// says how many. `node_of` tells the node of a thread, if it can have one at a glance.
     #[inline(always)]
-    pub fn access(&mut self, thread: ThreadId, access: Access, node: Node, horizon: Node) -> bool {
-        let var = &mut self.variables[access.variable.index()];
-        var.access(access.writes, Short::of(thread), node, horizon)
+    pub fn pass(
+        &mut self,
+        events: &[Event],
+        graph: &impl Precedence,
+        node_of: impl Fn(ThreadId) -> Option<Node>,
+    ) -> usize {
+        let variables = &mut self.variables[..];
+        let passed = events.iter().position(|event| {
+            let Some(access) = event.op.access() else { return true };
+            let Some(node) = node_of(event.thread) else { return true };
+            let variable = &mut variables[access.variable.index()];
+            let horizon = graph.horizon(node);
+            !variable.access(access.writes, Short::of(event.thread), node, horizon)
+        });
+        passed.unwrap_or(events.len())
     }
 
     /// Names every earlier node that an access of `thread` conflicts with, and remembers its own.
@@ -280,10 +169,12 @@ impl Frontier {
     fn remember_reader(&mut self, thread: ThreadId, x: VarId, node: Node, visitor: &impl Visitor) {
         let var = &mut self.variables[x.index()];
         let short = Short::of(thread);
-        let free = var.free(short, |reader| visitor.covers(node, reader));
-        if free.first | free.second {
-            let place = usize::from(free.is_second());
-            (var.readers[place], var.threads[place]) = (node, short);
+        let own = |place| var.reader(place).1.is(short);
+        let free = |place| visitor.covers(node, var.reader(place).0);
+        if own(Place::First) || (free(Place::First) && !own(Place::Second)) {
+            var.set_reader(Place::First, node, short);
+        } else if own(Place::Second) || free(Place::Second) {
+            var.set_reader(Place::Second, node, short);
         } else {
             self.one_more_reader(thread, x, node, visitor);
         }
@@ -295,16 +186,16 @@ impl Frontier {
         let Some(list) = var.list() else {
             let list = self.free_lists.pop().unwrap_or(self.lists.len() as u32);
             grow(&mut self.lists, list as usize + 1, &PerThread::default());
-            let second = (var.threads[1].long(), var.readers[1]);
-            self.lists[list as usize].0.extend([second, (thread, node)]);
-            (var.readers[1], var.threads[1]) = (Node(list | LIST), Short::NOBODY);
+            let (second, by) = var.reader(Place::Second);
+            self.lists[list as usize].0.extend([(by.long(), second), (thread, node)]);
+            var.set_list(list);
             return;
         };
         let readers = &mut self.lists[list].0;
         readers.retain(|&(by, older)| by != thread && !visitor.covers(node, older));
         if readers.is_empty() {
             self.free_lists.push(list as u32);
-            (var.readers[1], var.threads[1]) = (node, Short::of(thread));
+            var.set_reader(Place::Second, node, Short::of(thread));
         } else {
             readers.push((thread, node));
         }
@@ -314,20 +205,21 @@ impl Frontier {
     fn write(&mut self, thread: ThreadId, x: VarId, visitor: &mut impl Visitor) -> Node {
         let var = &mut self.variables[x.index()];
         visitor.after(var.writer);
+        let (first, by) = var.reader(Place::First);
+        if !by.is(Short::of(thread)) {
+            visitor.after(first);
+        }
+        let (second, by) = var.reader(Place::Second);
         if let Some(list) = var.list() {
-            var.readers[1] = Node::DEAD;
             self.lists[list].visit(thread, visitor);
             self.lists[list].0.clear();
             self.free_lists.push(list as u32);
-        }
-        for i in 0..2 {
-            if !var.threads[i].is(Short::of(thread)) {
-                visitor.after(var.readers[i]);
-            }
+        } else if !by.is(Short::of(thread)) {
+            visitor.after(second);
         }
         let node = visitor.settle();
         var.writer = node;
-        var.readers = [Node::DEAD; 2];
+        var.clear_readers();
         node
     }
 
@@ -394,9 +286,11 @@ impl Frontier {
     pub fn renumber(&mut self, new: &Renumbering) {
         for var in &mut self.variables {
             var.writer = new.of(var.writer);
-            var.readers[0] = new.of(var.readers[0]);
+            let (first, by) = var.reader(Place::First);
+            var.set_reader(Place::First, new.of(first), by);
             if var.list().is_none() {
-                var.readers[1] = new.of(var.readers[1]);
+                let (second, by) = var.reader(Place::Second);
+                var.set_reader(Place::Second, new.of(second), by);
             }
         }
         for lock in &mut self.locks {

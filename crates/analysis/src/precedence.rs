@@ -11,6 +11,17 @@ pub trait Precedence {
     /// Whether the node is known at a glance to be dead. (A dead one may be found out later.)
     fn is_dead(&self, node: Node) -> bool;
 
+    /// Whether the node is known to be dead, if not at a glance.
+    #[inline(always)]
+    fn is_gone(&self, node: Node) -> bool {
+        self.is_dead(node)
+    }
+
+    /// Whether it is all the same which of two nodes somebody comes after.
+    fn are_alike(&self, one: Node, other: Node) -> bool {
+        one == other
+    }
+
     /// Whoever comes after `newer` comes anyway after what is before those older than this.
     fn horizon(&self, newer: Node) -> Node;
 

@@ -11,7 +11,7 @@
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
+use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site};
 
 use super::{Atomicity, Options};
 use crate::ancestors::{Full, Node, Renumbering};
@@ -116,9 +116,11 @@ impl Property for Blocks {
 
 impl<G: Precedence> On<G> for Blocks {
     #[inline(always)]
-    fn pass(&mut self, by: ThreadId, access: Access, graph: &G, frontier: &mut Frontier) -> bool {
-        let Thread { node, acted, .. } = self.threads[by.index()];
-        acted && frontier.access(by, access, node, graph.horizon(node))
+    fn pass(&mut self, events: &[Event], graph: &G, frontier: &mut Frontier) -> usize {
+        frontier.pass(events, graph, |by| {
+            let Thread { node, acted, .. } = self.threads[by.index()];
+            acted.then_some(node)
+        })
     }
 
     #[inline(never)]

@@ -17,7 +17,7 @@ mod tests;
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
+use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
 
 use crate::ancestors::{Full, Node, Renumbering};
 use crate::cycles::{Block, Cycles};
@@ -145,11 +145,14 @@ impl Property for Deterministic {
 
 impl<G: Precedence> On<G> for Deterministic {
     #[inline(always)]
-    fn pass(&mut self, by: ThreadId, access: Access, graph: &G, frontier: &mut Frontier) -> bool {
-        let Thread { inside, current, last, leaves_last, .. } = self.threads[by.index()];
-        let node = if inside == NONE { last } else { current };
-        let settled = inside != NONE || !leaves_last;
-        settled && frontier.access(by, access, node, graph.horizon(node))
+    fn pass(&mut self, events: &[Event], graph: &G, frontier: &mut Frontier) -> usize {
+        frontier.pass(events, graph, |by| {
+            let Thread { inside, current, last, leaves_last, .. } = self.threads[by.index()];
+            match inside {
+                NONE => (!leaves_last).then_some(last),
+                _ => Some(current),
+            }
+        })
     }
 
     #[inline(always)]

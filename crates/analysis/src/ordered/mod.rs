@@ -33,7 +33,7 @@ type Place = u64;
 const GAP: Place = 1 << 24;
 
 /// What a node stands for: a record, another node that it has become one with, or nothing.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Link(u32);
 
 enum Target {
@@ -204,6 +204,16 @@ impl Precedence for Ordered {
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         node < self.watermark
+    }
+
+    #[inline(always)]
+    fn is_gone(&self, node: Node) -> bool {
+        self.links.get(node.0 as usize).is_some_and(|&link| link == Link::DEAD)
+    }
+
+    fn are_alike(&self, one: Node, other: Node) -> bool {
+        let [one, other] = [one, other].map(|node| self.links[node.0 as usize]);
+        one == other
     }
 
     #[inline(always)]
@@ -454,7 +464,8 @@ impl Ordered {
         while self.watermark.0 < self.links.len() as u32 && self.find(self.watermark).is_none() {
             self.watermark.0 += 1;
         }
-        self.second = if self.elder == 0 { self.watermark } else { self.second.max(self.watermark) };
+        self.second =
+            if self.elder == 0 { self.watermark } else { self.second.max(self.watermark) };
         while self.second.0 < self.links.len() as u32
             && self.find(self.second).is_none_or(|index| index == self.elder)
         {
@@ -504,7 +515,8 @@ impl Ordered {
             }
             self.found.push(index);
             let Record { incoming, after_elder, .. } = self.records[index as usize];
-            let (mut edge, mut source) = (incoming, if after_elder { self.elder as u32 } else { 0 });
+            let (mut edge, mut source) =
+                (incoming, if after_elder { self.elder as u32 } else { 0 });
             loop {
                 let earlier = &mut self.records[source as usize];
                 if earlier.place < floor {

@@ -3,7 +3,9 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-use super::{Edge, FEWEST_EDGES, FEWEST_RECORDS, Link, NO_EDGE, NOBODY, Ordered, Record, State, Target};
+use super::{
+    Edge, FEWEST_EDGES, FEWEST_RECORDS, Link, NO_EDGE, NOBODY, Ordered, Record, State, Target,
+};
 use crate::ancestors::{Node, Renumbering};
 use crate::precedence::{Part, Parts};
 
