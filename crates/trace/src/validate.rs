@@ -1,36 +1,92 @@
 //! Is the trace one that a program can have produced? The rules are those of
 //! `docs/semantics.md`. An event that breaks one leaves the state as it was, so that a lenient
 //! reader can skip it and go on.
+//!
+//! Most events are accesses, about which there is nothing to check while their thread may act;
+//! most others enter or leave a block or a lock. Which one comes next cannot be foretold, and a
+//! wrong guess of the processor costs more than the whole check of an event. So events are looked
+//! at a stretch at a time: one pass without branches picks out those to be checked, and blocks
+//! and locks are checked by the same few instructions. Whatever else there is goes the long way.
 
 use std::collections::HashSet;
+use std::hint::select_unpredictable;
 
 use crate::error::{Error, ErrorKind, Place, Rule, show_bytes};
-use crate::event::{Event, Op};
+use crate::event::{Event, Kind, Op};
 use crate::ids::{IdCounts, LabelId, LockId, ThreadId};
 use crate::source::{Batch, Lines};
 use crate::symbols::Symbols;
 
-/// Has acted, or has been the target of a fork that succeeded.
-const STARTED: u8 = 1;
+/// Has not acted yet.
+const NEW: u8 = 1;
 const FORKED: u8 = 2;
 const JOINED: u8 = 4;
 const WAITING: u8 = 8;
+/// Not of a thread but of an event: it may change the flags of a thread, or is rare, or new.
+const SPECIAL: u8 = 16;
 
-/// Nobody holds the lock.
-const FREE: u32 = u32::MAX;
+/// How many events are looked at together.
+const STRETCH: usize = 64;
+
+/// The kinds about which there is nothing to check while the thread may act.
+const PLAIN: u32 = set(&[
+    Kind::Read,
+    Kind::Write,
+    Kind::AtomicRead,
+    Kind::AtomicWrite,
+    Kind::AtomicUpdate,
+    Kind::Yield,
+    Kind::Notify,
+    Kind::Post,
+    Kind::Take,
+    Kind::BarrierEnter,
+    Kind::BarrierExit,
+]);
+/// The kinds that fill a place.
+const ENTERS: u32 = set(&[Kind::Acquire, Kind::Begin]);
+/// The kinds that free a place.
+const LEAVES: u32 = set(&[Kind::Release, Kind::End]);
+/// Of these, the ones about blocks.
+const BLOCKS: u32 = set(&[Kind::Begin, Kind::End]);
+
+const fn set(kinds: &[Kind]) -> u32 {
+    let mut set = 0;
+    let mut i = 0;
+    while i < kinds.len() {
+        set |= 1 << kinds[i] as u32;
+        i += 1;
+    }
+    set
+}
+
+/// 1 if the kind is in the set, else 0.
+#[inline(always)]
+fn is_in(set: u32, kind: Kind) -> u32 {
+    set >> kind as u32 & 1
+}
+
+/// Nobody holds the lock; the thread is in no block.
+const FREE: u32 = u32::MAX - 1;
+/// The lock is held shared; the thread is in several blocks.
+const SEVERAL: u32 = u32::MAX - 2;
+
+/// The places of a lock and of a thread that happen to have the same number, side by side so
+/// that no branch decides where to look.
+#[derive(Clone, Copy)]
+struct Places {
+    /// The exclusive holder of the lock, and the label of the block that the thread is in; or
+    /// [`FREE`] or [`SEVERAL`].
+    filled_by: [u32; 2],
+}
+
+const LOCK: usize = 0;
+const BLOCK: usize = 1;
 
 #[derive(Clone, Default)]
 struct Thread {
     waits_on: Option<LockId>,
+    /// The open blocks, if there are several.
     blocks: Vec<LabelId>,
-}
-
-#[derive(Clone, Copy)]
-struct Lock {
-    /// The exclusive holder, or [`FREE`].
-    holder: u32,
-    /// How many threads hold it shared.
-    readers: u32,
 }
 
 /// Checks events one after the other.
@@ -38,8 +94,10 @@ struct Lock {
 pub struct Validator {
     /// Apart from the rest of the thread's state: plain accesses need nothing else.
     flags: Vec<u8>,
+    places: Vec<Places>,
     threads: Vec<Thread>,
-    locks: Vec<Lock>,
+    /// How many threads hold a lock shared.
+    sharers: Vec<u32>,
     readers: HashSet<(LockId, ThreadId)>,
     outermost_blocks: u64,
 }
@@ -48,11 +106,11 @@ impl Validator {
     /// Checks a batch. On the first malformed event, `batch` is cut to the events before it.
     pub fn check(&mut self, batch: &mut Batch) -> Result<(), Malformed> {
         self.reserve(&batch.counts);
-        let broken = batch
-            .events
-            .iter()
-            .enumerate()
-            .find_map(|(i, event)| self.event(event).err().map(|rule| (i, rule)));
+        let mut stretches = batch.events.chunks(STRETCH).enumerate();
+        let broken = stretches.find_map(|(i, stretch)| {
+            let (index, rule) = self.stretch(stretch).err()?;
+            Some((i * STRETCH + index, rule))
+        });
         let Some((index, rule)) = broken else { return Ok(()) };
         let malformed = Malformed {
             at: Place { line: batch.line(index), event: Some(batch.first + index as u64) },
@@ -95,23 +153,78 @@ impl Validator {
     }
 
     /// Makes room for the ids that are in use.
-    pub fn reserve(&mut self, counts: &IdCounts) {
+    fn reserve(&mut self, counts: &IdCounts) {
         if self.flags.len() < counts.threads {
-            self.flags.resize(counts.threads, 0);
+            self.flags.resize(counts.threads, NEW);
             self.threads.resize(counts.threads, Thread::default());
         }
-        if self.locks.len() < counts.locks {
-            self.locks.resize(counts.locks, Lock { holder: FREE, readers: 0 });
+        if self.sharers.len() < counts.locks {
+            self.sharers.resize(counts.locks, 0);
+        }
+        let places = self.flags.len().max(self.sharers.len());
+        if self.places.len() < places {
+            self.places.resize(places, Places { filled_by: [FREE; 2] });
         }
     }
 
-    /// Checks one event; room for its ids must have been made. Plain accesses, which are most
-    /// events, are always right while their thread may act.
+    /// Checks some consecutive events, at most [`STRETCH`]. The index of the first malformed one
+    /// comes with the rule that it breaks.
+    fn stretch(&mut self, events: &[Event]) -> Result<(), (usize, Rule)> {
+        let mut picked = [0; STRETCH];
+        let mut count = 0;
+        let mut flags = 0;
+        for (i, event) in events.iter().enumerate() {
+            let kind = event.op.kind();
+            flags |= self.flags[event.thread.index()];
+            flags |= SPECIAL * is_in(!(PLAIN | ENTERS | LEAVES), kind) as u8;
+            picked[count % STRETCH] = i as u8;
+            count += is_in(ENTERS | LEAVES, kind) as usize;
+        }
+        if flags & !FORKED != 0 {
+            return self.one_by_one(events);
+        }
+        for &i in &picked[..count.min(STRETCH)] {
+            let index = usize::from(i) % STRETCH;
+            self.enter_or_leave(&events[index]).map_err(|rule| (index, rule))?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn one_by_one(&mut self, events: &[Event]) -> Result<(), (usize, Rule)> {
+        let mut events = events.iter().enumerate();
+        events.try_for_each(|(i, event)| self.event(event).map_err(|rule| (i, rule)))
+    }
+
+    /// Checks an event of a thread that may act: an acquire or a release, a begin or an end.
     #[inline(always)]
-    pub fn event(&mut self, event: &Event) -> Result<(), Rule> {
-        let flags = &mut self.flags[event.thread.index()];
-        if *flags & (JOINED | WAITING) == 0 && event.op.variable().is_some() {
-            *flags |= STARTED;
+    fn enter_or_leave(&mut self, event: &Event) -> Result<(), Rule> {
+        let (Op::Acquire(LockId(id))
+        | Op::Release(LockId(id))
+        | Op::Begin(LabelId(id))
+        | Op::End(LabelId(id))) = event.op
+        else {
+            return self.any_event(event);
+        };
+        let is_block = is_in(BLOCKS, event.op.kind());
+        let enters = is_in(ENTERS, event.op.kind());
+        let thread = event.thread.0;
+        let (place, who) = select_unpredictable(is_block == 1, (thread, id), (id, thread));
+        let (before, after) = select_unpredictable(enters == 1, (FREE, who), (who, FREE));
+        let filled_by = &mut self.places[place as usize].filled_by[is_block as usize];
+        if *filled_by != before {
+            return self.any_event(event);
+        }
+        *filled_by = after;
+        self.outermost_blocks += u64::from(is_block & enters);
+        Ok(())
+    }
+
+    /// Checks one event; room for its ids must have been made.
+    #[inline(always)]
+    fn event(&mut self, event: &Event) -> Result<(), Rule> {
+        let flags = self.flags[event.thread.index()];
+        if flags & !FORKED == 0 && is_in(PLAIN, event.op.kind()) == 1 {
             return Ok(());
         }
         self.any_event(event)
@@ -145,7 +258,7 @@ impl Validator {
             Op::Fork(child) => self.fork(event.thread, child)?,
             Op::Join(child) => self.join(event.thread, child)?,
         }
-        self.flags[event.thread.index()] |= STARTED;
+        self.flags[event.thread.index()] &= !NEW;
         Ok(())
     }
 
@@ -162,50 +275,79 @@ impl Validator {
 
     fn begin(&mut self, thread: ThreadId, label: LabelId) {
         let blocks = &mut self.threads[thread.index()].blocks;
-        self.outermost_blocks += u64::from(blocks.is_empty());
-        blocks.push(label);
+        let block = &mut self.places[thread.index()].filled_by[BLOCK];
+        match *block {
+            FREE => {
+                *block = label.0;
+                self.outermost_blocks += 1;
+            }
+            SEVERAL => blocks.push(label),
+            outer => {
+                *block = SEVERAL;
+                blocks.extend([LabelId(outer), label]);
+            }
+        }
     }
 
     fn end(&mut self, thread: ThreadId, label: LabelId) -> Result<(), Rule> {
         let blocks = &mut self.threads[thread.index()].blocks;
-        let open = *blocks.last().ok_or(Rule::EndWithoutBegin)?;
+        let block = &mut self.places[thread.index()].filled_by[BLOCK];
+        let open = match *block {
+            FREE => return Err(Rule::EndWithoutBegin),
+            SEVERAL => blocks[blocks.len() - 1],
+            single => LabelId(single),
+        };
         if open != label && open.is_named() && label.is_named() {
             return Err(Rule::EndLabelMismatch);
         }
-        blocks.pop();
+        if *block != SEVERAL {
+            *block = FREE;
+        } else {
+            blocks.pop();
+            if let [outer] = blocks[..] {
+                *block = outer.0;
+                blocks.clear();
+            }
+        }
         Ok(())
     }
 
+    /// The exclusive holder of a lock, or [`FREE`] or [`SEVERAL`].
+    fn holder(&mut self, lock: LockId) -> &mut u32 {
+        &mut self.places[lock.index()].filled_by[LOCK]
+    }
+
     fn acquire(&mut self, thread: ThreadId, lock: LockId) -> Result<(), Rule> {
-        let state = self.locks[lock.index()];
-        if state.holder == FREE && state.readers == 0 {
-            self.locks[lock.index()].holder = thread.0;
+        let holder = self.holder(lock);
+        if *holder == FREE {
+            *holder = thread.0;
             return Ok(());
         }
         Err(self.why_not(thread, lock))
     }
 
     fn acquire_shared(&mut self, thread: ThreadId, lock: LockId) -> Result<(), Rule> {
-        if self.locks[lock.index()].holder != FREE || !self.readers.insert((lock, thread)) {
+        let is_shareable = matches!(*self.holder(lock), FREE | SEVERAL);
+        if !is_shareable || !self.readers.insert((lock, thread)) {
             return Err(self.why_not(thread, lock));
         }
-        self.locks[lock.index()].readers += 1;
+        *self.holder(lock) = SEVERAL;
+        self.sharers[lock.index()] += 1;
         Ok(())
     }
 
     #[cold]
-    fn why_not(&self, thread: ThreadId, lock: LockId) -> Rule {
-        let own =
-            self.locks[lock.index()].holder == thread.0 || self.readers.contains(&(lock, thread));
+    fn why_not(&mut self, thread: ThreadId, lock: LockId) -> Rule {
+        let own = *self.holder(lock) == thread.0 || self.readers.contains(&(lock, thread));
         if own { Rule::AcquireReentrant } else { Rule::AcquireHeld }
     }
 
     fn release(&mut self, thread: ThreadId, lock: LockId, otherwise: Rule) -> Result<(), Rule> {
-        let state = &mut self.locks[lock.index()];
-        if state.holder != thread.0 {
+        let holder = self.holder(lock);
+        if *holder != thread.0 {
             return Err(otherwise);
         }
-        state.holder = FREE;
+        *holder = FREE;
         Ok(())
     }
 
@@ -213,7 +355,10 @@ impl Validator {
         if !self.readers.remove(&(lock, thread)) {
             return Err(Rule::ReleaseNotHeld);
         }
-        self.locks[lock.index()].readers -= 1;
+        self.sharers[lock.index()] -= 1;
+        if self.sharers[lock.index()] == 0 {
+            *self.holder(lock) = FREE;
+        }
         Ok(())
     }
 
@@ -225,16 +370,15 @@ impl Validator {
     }
 
     fn post_wait(&mut self, thread: ThreadId, lock: LockId) -> Result<(), Rule> {
-        let waiting = &mut self.threads[thread.index()].waits_on;
-        if waiting.is_none() {
+        if self.threads[thread.index()].waits_on.is_none() {
             return Err(Rule::PostwaitWithoutPrewait);
         }
-        let state = &mut self.locks[lock.index()];
-        if state.holder != FREE || state.readers != 0 {
+        let holder = self.holder(lock);
+        if *holder != FREE {
             return Err(Rule::PostwaitLockHeld);
         }
-        state.holder = thread.0;
-        *waiting = None;
+        *holder = thread.0;
+        self.threads[thread.index()].waits_on = None;
         self.flags[thread.index()] &= !WAITING;
         Ok(())
     }
@@ -250,7 +394,7 @@ impl Validator {
         if *flags & JOINED != 0 {
             return Err(Rule::ForkAfterJoin);
         }
-        if *flags & STARTED != 0 {
+        if *flags & NEW == 0 {
             return Err(Rule::ForkAfterChildStart);
         }
         *flags |= FORKED;
@@ -314,79 +458,4 @@ fn why(rule: Rule) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::notation::Trace;
-
-    /// The first broken rule and its event.
-    fn broken(line: &str) -> Option<(u64, Rule)> {
-        let trace = Trace::parse(line).unwrap();
-        let mut batch = trace.batch();
-        let malformed = Validator::default().check(&mut batch).err()?;
-        let number = malformed.at.event.unwrap();
-        assert_eq!(batch.events.len() as u64, number - 1);
-        assert!(!malformed.explain(&trace.symbols).to_string().is_empty());
-        Some((number, malformed.rule))
-    }
-
-    #[test]
-    fn every_rule_is_noticed() {
-        let cases = [
-            ("2:r(x) 1:join(2) 2:r(x)", 3, Rule::EventAfterJoin),
-            ("1:acq(l) 1:prewait(l) 1:r(x)", 3, Rule::EventWhileWaiting),
-            ("1:acq(l) 1:prewait(l) 1:postwait(m)", 3, Rule::EventWhileWaiting),
-            ("1:acq(l) 1:acq(l)", 2, Rule::AcquireReentrant),
-            ("1:racq(l) 1:racq(l)", 2, Rule::AcquireReentrant),
-            ("1:racq(l) 1:acq(l)", 2, Rule::AcquireReentrant),
-            ("1:acq(l) 1:racq(l)", 2, Rule::AcquireReentrant),
-            ("1:acq(l) 2:acq(l)", 2, Rule::AcquireHeld),
-            ("1:racq(l) 2:acq(l)", 2, Rule::AcquireHeld),
-            ("1:acq(l) 2:racq(l)", 2, Rule::AcquireHeld),
-            ("1:acq(l) 2:rel(l)", 2, Rule::ReleaseNotHeld),
-            ("1:racq(l) 1:rel(l)", 2, Rule::ReleaseNotHeld),
-            ("1:acq(l) 1:rrel(l)", 2, Rule::ReleaseNotHeld),
-            ("1:prewait(l)", 1, Rule::PrewaitNotHeld),
-            ("1:racq(l) 1:prewait(l)", 2, Rule::PrewaitNotHeld),
-            ("1:acq(l) 1:postwait(l)", 2, Rule::PostwaitWithoutPrewait),
-            ("1:acq(l) 1:prewait(l) 2:acq(l) 1:postwait(l)", 4, Rule::PostwaitLockHeld),
-            ("1:begin(m) 2:end(m)", 2, Rule::EndWithoutBegin),
-            ("1:begin(m) 1:end(n)", 2, Rule::EndLabelMismatch),
-            ("1:fork(1)", 1, Rule::ForkSelf),
-            ("1:fork(2) 3:fork(2)", 2, Rule::ForkTwice),
-            ("1:join(2) 1:fork(2)", 2, Rule::ForkAfterJoin),
-            ("2:r(x) 1:fork(2)", 2, Rule::ForkAfterChildStart),
-            ("1:join(1)", 1, Rule::JoinSelf),
-        ];
-        for (line, event, rule) in cases {
-            assert_eq!(broken(line), Some((event, rule)), "{line}");
-        }
-        let covered: HashSet<Rule> = cases.iter().map(|c| c.2).collect();
-        assert_eq!(covered.len() + 1, Rule::ALL.len(), "all rules but parse_error");
-    }
-
-    #[test]
-    fn what_is_allowed() {
-        for line in [
-            "1:acq(l) 1:begin(m) 1:acq(n) 1:prewait(n)",
-            "1:begin 1:end(m) 1:begin(m) 1:end",
-            "1:fork(2) 1:join(2) 3:join(2)",
-            "1:racq(l) 2:racq(l) 1:rrel(l) 2:rrel(l) 3:acq(l)",
-            "1:acq(l) 1:prewait(l) 2:acq(l) 2:rel(l) 1:postwait(l) 1:rel(l)",
-            "1:take(s) 1:exit(b) 1:notify(l) 1:yield",
-        ] {
-            assert_eq!(broken(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn skipped_events_leave_no_trace() {
-        let trace = Trace::parse("1:acq(l) 2:acq(l) 2:r(x) 2:rel(l) 1:rel(l) 2:acq(l)").unwrap();
-        let mut batch = trace.batch();
-        batch.lines = Lines::From(1);
-        let mut rules = Vec::new();
-        Validator::default().skip_malformed(&mut batch, |m| rules.push((m.at.line, m.rule)));
-        assert_eq!(rules, [(Some(2), Rule::AcquireHeld), (Some(4), Rule::ReleaseNotHeld)]);
-        assert_eq!(batch.events.len(), 4);
-        assert_eq!(batch.line(3), Some(6));
-    }
-}
+mod tests;
