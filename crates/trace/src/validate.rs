@@ -5,8 +5,9 @@
 //! Most events are accesses, about which there is nothing to check while their thread may act;
 //! most others enter or leave a block or a lock. Which one comes next cannot be foretold, and a
 //! wrong guess of the processor costs more than the whole check of an event. So events are looked
-//! at a stretch at a time: one pass without branches picks out those to be checked, and blocks
-//! and locks are checked by the same few instructions. Whatever else there is goes the long way.
+//! at a stretch at a time: one pass without branches picks out the locks and the blocks, which
+//! have nothing to do with each other, and then the same few instructions are good for entering
+//! and leaving. Stretches with anything else in them go the long way.
 
 use std::collections::HashSet;
 use std::hint::select_unpredictable;
@@ -22,8 +23,6 @@ const NEW: u8 = 1;
 const FORKED: u8 = 2;
 const JOINED: u8 = 4;
 const WAITING: u8 = 8;
-/// Not of a thread but of an event: it may change the flags of a thread, or is rare, or new.
-const SPECIAL: u8 = 16;
 
 /// How many events are looked at together.
 const STRETCH: usize = 64;
@@ -42,11 +41,7 @@ const PLAIN: u32 = set(&[
     Kind::BarrierEnter,
     Kind::BarrierExit,
 ]);
-/// The kinds that fill a place.
-const ENTERS: u32 = set(&[Kind::Acquire, Kind::Begin]);
-/// The kinds that free a place.
-const LEAVES: u32 = set(&[Kind::Release, Kind::End]);
-/// Of these, the ones about blocks.
+const LOCKS: u32 = set(&[Kind::Acquire, Kind::Release]);
 const BLOCKS: u32 = set(&[Kind::Begin, Kind::End]);
 
 const fn set(kinds: &[Kind]) -> u32 {
@@ -65,27 +60,17 @@ fn is_in(set: u32, kind: Kind) -> u32 {
     set >> kind as u32 & 1
 }
 
-/// Nobody holds the lock; the thread is in no block.
-const FREE: u32 = u32::MAX - 1;
-/// The lock is held shared; the thread is in several blocks.
-const SEVERAL: u32 = u32::MAX - 2;
-
-/// The places of a lock and of a thread that happen to have the same number, side by side so
-/// that no branch decides where to look.
-#[derive(Clone, Copy)]
-struct Places {
-    /// The exclusive holder of the lock, and the label of the block that the thread is in; or
-    /// [`FREE`] or [`SEVERAL`].
-    filled_by: [u32; 2],
-}
-
-const LOCK: usize = 0;
-const BLOCK: usize = 1;
+/// Nobody holds the lock.
+const FREE: u32 = u32::MAX;
+/// The lock is held shared.
+const SHARED: u32 = u32::MAX - 1;
 
 #[derive(Clone, Default)]
 struct Thread {
     waits_on: Option<LockId>,
-    /// The open blocks, if there are several.
+    /// In how many blocks the thread is.
+    depth: usize,
+    /// The labels of these, the innermost one last; what comes behind them is over.
     blocks: Vec<LabelId>,
 }
 
@@ -94,12 +79,35 @@ struct Thread {
 pub struct Validator {
     /// Apart from the rest of the thread's state: plain accesses need nothing else.
     flags: Vec<u8>,
-    places: Vec<Places>,
     threads: Vec<Thread>,
-    /// How many threads hold a lock shared.
+    /// The exclusive holder of each lock, or [`FREE`] or [`SHARED`].
+    holders: Vec<u32>,
+    /// How many threads hold each lock shared.
     sharers: Vec<u32>,
     readers: HashSet<(LockId, ThreadId)>,
     outermost_blocks: u64,
+}
+
+/// Some events of a stretch, one bit for each event, the first one on top.
+#[derive(Clone, Copy)]
+struct Picked(u64);
+
+impl Picked {
+    /// Calls `check` for each of them until one is wrong.
+    #[inline(always)]
+    fn try_each(
+        mut self,
+        events: &[Event],
+        mut check: impl FnMut(&Event) -> Result<(), Rule>,
+    ) -> Result<(), (usize, Rule)> {
+        // Past the end there is nothing: the bits end before, or the events were cut short.
+        while let Some(event) = events.get(self.0.leading_zeros() as usize) {
+            let index = self.0.leading_zeros() as usize;
+            check(event).map_err(|rule| (index, rule))?;
+            self.0 ^= 1 << (63 - index);
+        }
+        Ok(())
+    }
 }
 
 impl Validator {
@@ -158,36 +166,32 @@ impl Validator {
             self.flags.resize(counts.threads, NEW);
             self.threads.resize(counts.threads, Thread::default());
         }
-        if self.sharers.len() < counts.locks {
+        if self.holders.len() < counts.locks {
+            self.holders.resize(counts.locks, FREE);
             self.sharers.resize(counts.locks, 0);
-        }
-        let places = self.flags.len().max(self.sharers.len());
-        if self.places.len() < places {
-            self.places.resize(places, Places { filled_by: [FREE; 2] });
         }
     }
 
     /// Checks some consecutive events, at most [`STRETCH`]. The index of the first malformed one
     /// comes with the rule that it breaks.
     fn stretch(&mut self, events: &[Event]) -> Result<(), (usize, Rule)> {
-        let mut picked = [0; STRETCH];
-        let mut count = 0;
-        let mut flags = 0;
-        for (i, event) in events.iter().enumerate() {
+        let (mut locks, mut blocks, mut kinds, mut flags) = (0, 0, 0, 0);
+        for event in events {
             let kind = event.op.kind();
             flags |= self.flags[event.thread.index()];
-            flags |= SPECIAL * is_in(!(PLAIN | ENTERS | LEAVES), kind) as u8;
-            picked[count % STRETCH] = i as u8;
-            count += is_in(ENTERS | LEAVES, kind) as usize;
+            kinds |= 1 << kind as u32;
+            locks = locks << 1 | u64::from(is_in(LOCKS, kind));
+            blocks = blocks << 1 | u64::from(is_in(BLOCKS, kind));
         }
-        if flags & !FORKED != 0 {
+        if flags & !FORKED != 0 || kinds & !(PLAIN | LOCKS | BLOCKS) != 0 {
             return self.one_by_one(events);
         }
-        for &i in &picked[..count.min(STRETCH)] {
-            let index = usize::from(i) % STRETCH;
-            self.enter_or_leave(&events[index]).map_err(|rule| (index, rule))?;
-        }
-        Ok(())
+        let unused = STRETCH - events.len();
+        let (locks, blocks) = (Picked(locks << unused), Picked(blocks << unused));
+        let outcome = locks.try_each(events, |event| self.acquire_or_release(event));
+        let end = outcome.map_or_else(|(index, _)| index, |()| events.len());
+        blocks.try_each(&events[..end], |event| self.begin_or_end(event))?;
+        outcome
     }
 
     #[inline(never)]
@@ -196,27 +200,41 @@ impl Validator {
         events.try_for_each(|(i, event)| self.event(event).map_err(|rule| (i, rule)))
     }
 
-    /// Checks an event of a thread that may act: an acquire or a release, a begin or an end.
+    /// Checks an acquire or a release of a thread that may act.
     #[inline(always)]
-    fn enter_or_leave(&mut self, event: &Event) -> Result<(), Rule> {
-        let (Op::Acquire(LockId(id))
-        | Op::Release(LockId(id))
-        | Op::Begin(LabelId(id))
-        | Op::End(LabelId(id))) = event.op
-        else {
+    fn acquire_or_release(&mut self, event: &Event) -> Result<(), Rule> {
+        let (Op::Acquire(lock) | Op::Release(lock)) = event.op else {
             return self.any_event(event);
         };
-        let is_block = is_in(BLOCKS, event.op.kind());
-        let enters = is_in(ENTERS, event.op.kind());
+        let acquires = event.op.kind() == Kind::Acquire;
         let thread = event.thread.0;
-        let (place, who) = select_unpredictable(is_block == 1, (thread, id), (id, thread));
-        let (before, after) = select_unpredictable(enters == 1, (FREE, who), (who, FREE));
-        let filled_by = &mut self.places[place as usize].filled_by[is_block as usize];
-        if *filled_by != before {
+        let (before, after) = select_unpredictable(acquires, (FREE, thread), (thread, FREE));
+        let holder = &mut self.holders[lock.index()];
+        if *holder != before {
             return self.any_event(event);
         }
-        *filled_by = after;
-        self.outermost_blocks += u64::from(is_block & enters);
+        *holder = after;
+        Ok(())
+    }
+
+    /// Checks a begin or an end of a thread that may act.
+    #[inline(always)]
+    fn begin_or_end(&mut self, event: &Event) -> Result<(), Rule> {
+        let (Op::Begin(label) | Op::End(label)) = event.op else {
+            return self.any_event(event);
+        };
+        let begins = event.op.kind() == Kind::Begin;
+        let thread = &mut self.threads[event.thread.index()];
+        let level = thread.depth.wrapping_sub(usize::from(!begins));
+        let Some(block) = thread.blocks.get_mut(level) else {
+            return self.any_event(event);
+        };
+        if !begins & (*block != label) {
+            return self.any_event(event);
+        }
+        *block = label;
+        thread.depth = level + usize::from(begins);
+        self.outermost_blocks += u64::from(begins & (level == 0));
         Ok(())
     }
 
@@ -230,6 +248,7 @@ impl Validator {
         self.any_event(event)
     }
 
+    #[inline(never)]
     fn any_event(&mut self, event: &Event) -> Result<(), Rule> {
         let flags = self.flags[event.thread.index()];
         if flags & (JOINED | WAITING) != 0 {
@@ -274,51 +293,26 @@ impl Validator {
     }
 
     fn begin(&mut self, thread: ThreadId, label: LabelId) {
-        let blocks = &mut self.threads[thread.index()].blocks;
-        let block = &mut self.places[thread.index()].filled_by[BLOCK];
-        match *block {
-            FREE => {
-                *block = label.0;
-                self.outermost_blocks += 1;
-            }
-            SEVERAL => blocks.push(label),
-            outer => {
-                *block = SEVERAL;
-                blocks.extend([LabelId(outer), label]);
-            }
-        }
+        let Thread { depth, blocks, .. } = &mut self.threads[thread.index()];
+        self.outermost_blocks += u64::from(*depth == 0);
+        blocks.truncate(*depth);
+        blocks.push(label);
+        *depth += 1;
     }
 
     fn end(&mut self, thread: ThreadId, label: LabelId) -> Result<(), Rule> {
-        let blocks = &mut self.threads[thread.index()].blocks;
-        let block = &mut self.places[thread.index()].filled_by[BLOCK];
-        let open = match *block {
-            FREE => return Err(Rule::EndWithoutBegin),
-            SEVERAL => blocks[blocks.len() - 1],
-            single => LabelId(single),
-        };
+        let Thread { depth, blocks, .. } = &mut self.threads[thread.index()];
+        let outer = depth.checked_sub(1).ok_or(Rule::EndWithoutBegin)?;
+        let open = blocks[outer];
         if open != label && open.is_named() && label.is_named() {
             return Err(Rule::EndLabelMismatch);
         }
-        if *block != SEVERAL {
-            *block = FREE;
-        } else {
-            blocks.pop();
-            if let [outer] = blocks[..] {
-                *block = outer.0;
-                blocks.clear();
-            }
-        }
+        *depth = outer;
         Ok(())
     }
 
-    /// The exclusive holder of a lock, or [`FREE`] or [`SEVERAL`].
-    fn holder(&mut self, lock: LockId) -> &mut u32 {
-        &mut self.places[lock.index()].filled_by[LOCK]
-    }
-
     fn acquire(&mut self, thread: ThreadId, lock: LockId) -> Result<(), Rule> {
-        let holder = self.holder(lock);
+        let holder = &mut self.holders[lock.index()];
         if *holder == FREE {
             *holder = thread.0;
             return Ok(());
@@ -327,23 +321,23 @@ impl Validator {
     }
 
     fn acquire_shared(&mut self, thread: ThreadId, lock: LockId) -> Result<(), Rule> {
-        let is_shareable = matches!(*self.holder(lock), FREE | SEVERAL);
+        let is_shareable = matches!(self.holders[lock.index()], FREE | SHARED);
         if !is_shareable || !self.readers.insert((lock, thread)) {
             return Err(self.why_not(thread, lock));
         }
-        *self.holder(lock) = SEVERAL;
+        self.holders[lock.index()] = SHARED;
         self.sharers[lock.index()] += 1;
         Ok(())
     }
 
     #[cold]
-    fn why_not(&mut self, thread: ThreadId, lock: LockId) -> Rule {
-        let own = *self.holder(lock) == thread.0 || self.readers.contains(&(lock, thread));
+    fn why_not(&self, thread: ThreadId, lock: LockId) -> Rule {
+        let own = self.holders[lock.index()] == thread.0 || self.readers.contains(&(lock, thread));
         if own { Rule::AcquireReentrant } else { Rule::AcquireHeld }
     }
 
     fn release(&mut self, thread: ThreadId, lock: LockId, otherwise: Rule) -> Result<(), Rule> {
-        let holder = self.holder(lock);
+        let holder = &mut self.holders[lock.index()];
         if *holder != thread.0 {
             return Err(otherwise);
         }
@@ -357,7 +351,7 @@ impl Validator {
         }
         self.sharers[lock.index()] -= 1;
         if self.sharers[lock.index()] == 0 {
-            *self.holder(lock) = FREE;
+            self.holders[lock.index()] = FREE;
         }
         Ok(())
     }
@@ -373,7 +367,7 @@ impl Validator {
         if self.threads[thread.index()].waits_on.is_none() {
             return Err(Rule::PostwaitWithoutPrewait);
         }
-        let holder = self.holder(lock);
+        let holder = &mut self.holders[lock.index()];
         if *holder != FREE {
             return Err(Rule::PostwaitLockHeld);
         }
