@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use super::names::{take_names, take_number};
 use super::notes;
-use super::predict::{LOOK, Limits, Memory, SHAPES, WIDE, WIDE_TAG, unzigzag};
+use super::predict::{LOOK, Limits, Memory, OTHER_TAGS, SHAPES, WIDE, WIDE_TAG, unzigzag};
 use super::{
     BLOCK, BLOCK_HEADER_LEN, BlockHeader, FOOTER_LEN, Footer, HEADER_LEN, INDEX, INDEX_ENTRY_LEN,
     IndexEntry, NOTES, checksum, decode_header,
@@ -54,6 +54,8 @@ pub(super) struct Block {
     bytes: Vec<u8>,
     at: usize,
     left: u32,
+    /// The thread of the event before.
+    thread: u32,
     limits: Limits,
     memory: Box<Memory>,
 }
@@ -286,7 +288,7 @@ impl Block {
     /// An empty one, whose ids `symbols` know.
     pub(super) fn new(symbols: &Symbols) -> Block {
         let limits = Limits::new(symbols);
-        Block { bytes: Vec::new(), at: 0, left: 0, limits, memory: Memory::new() }
+        Block { bytes: Vec::new(), at: 0, left: 0, thread: 0, limits, memory: Memory::new() }
     }
 
     /// Where the bytes of the next block are to be put.
@@ -299,6 +301,7 @@ impl Block {
         self.bytes.extend_from_slice(&[0; LOOK]);
         self.at = 0;
         self.left = events;
+        self.thread = 0;
         self.memory.clear();
     }
 
@@ -326,43 +329,65 @@ impl Block {
     #[inline(never)]
     fn decode(&mut self, events: &mut [Event]) -> usize {
         let mut good = events.len();
-        let mut cursor = Cursor { bytes: &self.bytes, at: self.at };
-        let memory = &mut *self.memory;
+        let mut cursor = Cursor { at: self.at, thread: self.thread };
+        let mut decoder =
+            Decoder { bytes: &self.bytes, limits: &self.limits, memory: &mut self.memory };
         for (i, slot) in events.iter_mut().enumerate() {
-            if cursor.take_event(&self.limits, memory, slot).is_none() {
+            let Some(next) = decoder.take_event(cursor, slot) else {
                 good = i;
                 break;
-            }
+            };
+            cursor = next;
         }
-        self.at = cursor.at;
+        (self.at, self.thread) = (cursor.at, cursor.thread);
         self.left -= good as u32;
         good
     }
 }
 
-/// A place in the events of a block.
-struct Cursor<'a> {
-    bytes: &'a [u8],
+/// A place in the events of a block. It is handed on by value, to stay in registers.
+#[derive(Clone, Copy)]
+struct Cursor {
     at: usize,
+    /// The thread of the event before.
+    thread: u32,
 }
 
-impl Cursor<'_> {
+/// What is needed to decode an event.
+struct Decoder<'a> {
+    bytes: &'a [u8],
+    limits: &'a Limits,
+    memory: &'a mut Memory,
+}
+
+impl Decoder<'_> {
     /// Takes the next event; `None` if it is none. Nothing here branches on what the event is,
-    /// except for the rare wide ones: guesses that fail half of the time would cost more than
-    /// all the rest. For the same reason the event is written in place, field by field.
+    /// except for the rare kinds and the wide ones: guesses that fail half of the time would cost
+    /// more than all the rest. For the same reason the event is written in place, field by field.
     #[inline(always)]
-    fn take_event(&mut self, limits: &Limits, memory: &mut Memory, slot: &mut Event) -> Option<()> {
-        let look: &[u8; LOOK] = self.bytes.get(self.at..)?.first_chunk()?;
+    fn take_event(&mut self, cursor: Cursor, slot: &mut Event) -> Option<Cursor> {
+        let look: &[u8; LOOK] = self.bytes.get(cursor.at..)?.first_chunk()?;
         let [tag, fields @ ..] = *look;
-        let shape = &SHAPES[usize::from(tag)];
         let fields = u64::from_le_bytes(fields);
-        let kind = shape.kind | (fields as u8 & shape.kind_mask);
-        if kind >= 32 {
-            return self.take_wide(limits, memory, slot);
+        if tag >= OTHER_TAGS {
+            return self.take_other(cursor, tag, fields, slot);
         }
-        let named = (fields >> shape.thread_shift) as u32 & u32::from(shape.thread_mask);
-        let thread = select_unpredictable(shape.thread_mask == 0, memory.thread, named);
-        let (last, foretold) = memory.sites(thread, kind);
+        self.take_fields(cursor, tag, tag >> 5, fields, slot)
+    }
+
+    #[inline(always)]
+    fn take_fields(
+        &mut self,
+        cursor: Cursor,
+        tag: u8,
+        kind: u8,
+        fields: u64,
+        slot: &mut Event,
+    ) -> Option<Cursor> {
+        let shape = &SHAPES[usize::from(tag)];
+        let named = fields as u32 & u32::from(shape.thread_mask);
+        let thread = select_unpredictable(shape.thread_mask == 0, cursor.thread, named);
+        let (last, foretold) = self.memory.sites(thread, kind);
         let base = select_unpredictable(shape.site_mask == 0, foretold, last);
         let codes = Codes {
             kind,
@@ -372,14 +397,28 @@ impl Cursor<'_> {
             last_site: last,
             operand_diff: (fields >> shape.operand_shift) as u32 & shape.operand_mask,
         };
-        self.at += usize::from(shape.len);
-        codes.learn(limits, memory, slot)
+        codes.learn(self.limits, self.memory, slot)?;
+        Some(Cursor { at: cursor.at + usize::from(shape.len), thread })
     }
 
-    #[cold]
+    /// Takes an event whose kind follows the tag.
     #[inline(never)]
-    fn take_wide(&mut self, limits: &Limits, memory: &mut Memory, slot: &mut Event) -> Option<()> {
-        let before = &self.bytes[self.at..self.bytes.len() - LOOK];
+    fn take_other(
+        &mut self,
+        cursor: Cursor,
+        tag: u8,
+        fields: u64,
+        slot: &mut Event,
+    ) -> Option<Cursor> {
+        let kind = fields as u8;
+        if kind >= 32 {
+            return self.take_wide(cursor.at, slot);
+        }
+        self.take_fields(cursor, tag, kind, fields >> 8, slot)
+    }
+
+    fn take_wide(&mut self, at: usize, slot: &mut Event) -> Option<Cursor> {
+        let before = &self.bytes[at..self.bytes.len() - LOOK];
         let [WIDE_TAG, kind, rest @ ..] = before else {
             return None;
         };
@@ -387,11 +426,15 @@ impl Cursor<'_> {
         let kind = kind ^ WIDE;
         let thread = take_number(&mut rest)?;
         let operand_diff = take_number(&mut rest)?;
-        let (last_site, _) = memory.sites(thread, kind);
+        let (last_site, _) = self.memory.sites(thread, kind);
         let site = last_site.wrapping_add(unzigzag(take_number(&mut rest)?));
-        self.at += before.len() - rest.len();
+        let at = at + before.len() - rest.len();
         let codes = Codes { kind, thread, site, last_site, operand_diff };
-        if kind < 32 { codes.learn(limits, memory, slot) } else { None }
+        if kind >= 32 {
+            return None;
+        }
+        codes.learn(self.limits, self.memory, slot)?;
+        Some(Cursor { at, thread })
     }
 }
 

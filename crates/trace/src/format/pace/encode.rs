@@ -145,6 +145,8 @@ pub(super) fn no_name(number: EventNo) -> io::Error {
 /// Encodes the events of a block.
 pub(super) struct Encoder {
     memory: Box<Memory>,
+    /// The thread of the event before.
+    thread: u32,
     /// The first `len` of these are written; there is always room for another event.
     bytes: Vec<u8>,
     len: usize,
@@ -153,7 +155,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new() -> Encoder {
-        Encoder { memory: Memory::new(), bytes: Vec::new(), len: 0, count: 0 }
+        Encoder { memory: Memory::new(), thread: 0, bytes: Vec::new(), len: 0, count: 0 }
     }
 
     /// How many events have been put.
@@ -189,6 +191,7 @@ impl Encoder {
     /// Starts a new block.
     pub(super) fn clear(&mut self) {
         self.memory.clear();
+        self.thread = 0;
         self.len = 0;
         self.count = 0;
     }
@@ -206,7 +209,7 @@ fn put_event(event: &Event, limits: &Limits, out: &mut Encoder) -> bool {
         return false;
     }
 
-    let switch = thread != memory.thread;
+    let switch = thread != std::mem::replace(&mut out.thread, thread);
     let (last, foretold) = memory.sites(thread, kind);
     memory.learn_site(thread, last, kind, site);
     let site_diff = zigzag(site.wrapping_sub(last));

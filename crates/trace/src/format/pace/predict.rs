@@ -45,6 +45,8 @@ pub(super) const OTHER_KIND: u8 = 7;
 pub(super) const WIDE: u8 = 0x80;
 /// The tag of such an event.
 pub(super) const WIDE_TAG: u8 = tag(false, 0, 0, OTHER_KIND);
+/// The tags from this one on have that kind field.
+pub(super) const OTHER_TAGS: u8 = tag(false, 0, 0, OTHER_KIND);
 /// The longest event: tag, kind and three numbers of five bytes.
 pub(super) const LONGEST_EVENT: usize = 17;
 /// The most bytes that one look at an event takes: the tag and the eight bytes after it.
@@ -133,11 +135,6 @@ pub(super) fn site_code(site: Site) -> u32 {
 }
 
 #[inline(always)]
-fn site_of(code: u32) -> Site {
-    Site::from_bits(flip_negative(code).wrapping_sub(1))
-}
-
-#[inline(always)]
 fn flip_negative(bits: u32) -> u32 {
     bits ^ (((bits as i32) >> 31) as u32 & LOW_31)
 }
@@ -154,19 +151,14 @@ pub(super) fn unzigzag(zigzag: u32) -> u32 {
     (zigzag >> 1) ^ (zigzag & 1).wrapping_neg()
 }
 
-#[derive(Clone, Copy)]
-struct KindLimit {
-    kind: Kind,
-    /// What the code of an operand is ahead of its id.
-    ahead: u32,
-    /// Operand codes are below this.
-    end: u32,
-}
-
 /// What the symbols allow: nothing beyond it may leave the reader or enter the file.
 pub(super) struct Limits {
-    /// By code of kind; no operand is allowed for a code that no kind has.
-    kinds: [KindLimit; 32],
+    /// By code of kind, like the next two.
+    kinds: [Kind; 32],
+    /// What the code of an operand is ahead of its id.
+    ahead: [u32; 32],
+    /// Operand codes are below this; none is allowed for a code that no kind has.
+    end: [u32; 32],
     threads: u32,
     /// The bits of a site of the table are below this.
     entries: u32,
@@ -175,21 +167,29 @@ pub(super) struct Limits {
 impl Limits {
     /// What `symbols` allow.
     pub(super) fn new(symbols: &Symbols) -> Limits {
-        let none = KindLimit { kind: Kind::Yield, ahead: 0, end: 0 };
-        let mut kinds = [none; 32];
-        for (slot, kind) in kinds.iter_mut().zip(KINDS) {
-            *slot = KindLimit::new(kind, symbols);
-        }
         let entries = Site::entry(0).to_bits() + symbols.sites().len() as u32;
-        Limits { kinds, threads: symbols.threads.len() as u32, entries }
+        let mut limits = Limits {
+            kinds: [Kind::Yield; 32],
+            ahead: [0; 32],
+            end: [0; 32],
+            threads: symbols.threads.len() as u32,
+            entries,
+        };
+        for (code, kind) in KINDS.into_iter().enumerate() {
+            let (ahead, names) = names_of(kind, symbols);
+            limits.kinds[code] = kind;
+            limits.ahead[code] = ahead;
+            limits.end[code] = names as u32 + ahead;
+        }
+        limits
     }
 
     /// The operation with this code and operand, and whether it may be.
     #[inline(always)]
     pub(super) fn operation(&self, kind_code: u8, operand: u32) -> (Op, bool) {
-        let limit = &self.kinds[usize::from(kind_code & 31)];
-        let id = operand.wrapping_sub(limit.ahead);
-        (operation(limit.kind, id), operand < limit.end)
+        let code = usize::from(kind_code & 31);
+        let id = operand.wrapping_sub(self.ahead[code]);
+        (operation(self.kinds[code], id), operand < self.end[code])
     }
 
     /// Whether there is such a thread.
@@ -201,47 +201,41 @@ impl Limits {
     /// The site with this code, and whether it may be.
     #[inline(always)]
     pub(super) fn site(&self, code: u32) -> (Site, bool) {
-        let site = site_of(code);
-        (site, site.to_bits() < self.entries || site == Site::UNKNOWN)
+        let one_more = flip_negative(code);
+        // Unknown is 0 here.
+        (Site::from_bits(one_more.wrapping_sub(1)), one_more <= self.entries)
     }
 }
 
-impl KindLimit {
-    fn new(kind: Kind, symbols: &Symbols) -> KindLimit {
-        let (ahead, names) = match kind {
-            Kind::Read
-            | Kind::Write
-            | Kind::AtomicRead
-            | Kind::AtomicWrite
-            | Kind::AtomicUpdate => (0, symbols.vars.len()),
-            Kind::Acquire
-            | Kind::Release
-            | Kind::AcquireShared
-            | Kind::ReleaseShared
-            | Kind::PreWait
-            | Kind::PostWait
-            | Kind::Notify => (0, symbols.locks.len()),
-            Kind::Fork | Kind::Join => (0, symbols.threads.len()),
-            Kind::Begin | Kind::End => (1, symbols.labels.len()),
-            Kind::Yield => (0, 1),
-            Kind::Post | Kind::Take => (0, symbols.semaphores.len()),
-            Kind::BarrierEnter | Kind::BarrierExit => (0, symbols.barriers.len()),
-        };
-        KindLimit { kind, ahead, end: names as u32 + ahead }
+/// What the code of an operand of this kind is ahead of its id, and how many ids there are.
+fn names_of(kind: Kind, symbols: &Symbols) -> (u32, usize) {
+    match kind {
+        Kind::Read | Kind::Write | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate => {
+            (0, symbols.vars.len())
+        }
+        Kind::Acquire
+        | Kind::Release
+        | Kind::AcquireShared
+        | Kind::ReleaseShared
+        | Kind::PreWait
+        | Kind::PostWait
+        | Kind::Notify => (0, symbols.locks.len()),
+        Kind::Fork | Kind::Join => (0, symbols.threads.len()),
+        Kind::Begin | Kind::End => (1, symbols.labels.len()),
+        Kind::Yield => (0, 1),
+        Kind::Post | Kind::Take => (0, symbols.semaphores.len()),
+        Kind::BarrierEnter | Kind::BarrierExit => (0, symbols.barriers.len()),
     }
 }
 
 /// Which fields follow a tag, how long they are, and where they are in the eight bytes after it.
 #[derive(Clone, Copy)]
+#[repr(align(16))]
 pub(super) struct Shape {
-    /// The code of the kind, unless it follows.
-    pub kind: u8,
     /// All bytes of the event.
     pub len: u8,
-    pub thread_shift: u8,
     pub operand_shift: u8,
     pub site_shift: u8,
-    pub kind_mask: u8,
     pub thread_mask: u8,
     pub operand_mask: u32,
     pub site_mask: u32,
@@ -269,16 +263,11 @@ const fn shape(tag: u8) -> Shape {
     let has_thread = tag & 1 == 1;
     let operand_len = tag >> 1 & 3;
     let site_len = tag >> 3 & 3;
-    let thread_at = other_kind as u8;
-    let operand_at = thread_at + has_thread as u8;
-    let site_at = operand_at + operand_len;
+    let site_at = has_thread as u8 + operand_len;
     Shape {
-        kind: if other_kind { 0 } else { tag >> 5 },
-        len: 1 + site_at + site_len,
-        thread_shift: thread_at * 8,
-        operand_shift: operand_at * 8,
+        len: 1 + other_kind as u8 + site_at + site_len,
+        operand_shift: has_thread as u8 * 8,
         site_shift: site_at * 8,
-        kind_mask: if other_kind { 0xff } else { 0 },
         thread_mask: if has_thread { 0xff } else { 0 },
         operand_mask: (1 << (operand_len * 8)) - 1,
         site_mask: (1 << (site_len * 8)) - 1,
@@ -291,8 +280,6 @@ const OPERANDS: usize = 1 << 13;
 
 /// What has been learned since the start of the block.
 pub(super) struct Memory {
-    /// The thread of the last event.
-    pub thread: u32,
     last_sites: [u32; THREADS],
     next_sites: [u32; NEXT_SITES],
     operands: [u32; OPERANDS],
@@ -302,7 +289,6 @@ impl Memory {
     /// Knows nothing.
     pub(super) fn new() -> Box<Memory> {
         Box::new(Memory {
-            thread: 0,
             last_sites: [0; THREADS],
             next_sites: [0; NEXT_SITES],
             operands: [0; OPERANDS],
@@ -311,7 +297,6 @@ impl Memory {
 
     /// Forgets everything: each block can be read without the ones before it.
     pub(super) fn clear(&mut self) {
-        self.thread = 0;
         self.last_sites.fill(0);
         self.next_sites.fill(0);
         self.operands.fill(0);
@@ -330,7 +315,6 @@ impl Memory {
     pub(super) fn learn_site(&mut self, thread: u32, last: u32, kind_code: u8, site: u32) {
         self.next_sites[next_site_at(last, kind_code)] = site;
         self.last_sites[thread as usize % THREADS] = site;
-        self.thread = thread;
     }
 
     /// The operand of the last event at this site; reads and writes are kept apart.
