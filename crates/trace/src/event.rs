@@ -56,11 +56,18 @@ macro_rules! operations {
     (@pattern $variant:ident) => { Op::$variant };
 }
 
+// Accesses come first, and those that only read before the others: so one comparison tells.
 operations! {
     /// Plain read of a variable.
     Read(VarId) = "r",
+    /// Volatile or atomic load.
+    AtomicRead(VarId) = "ar",
     /// Plain write of a variable.
     Write(VarId) = "w",
+    /// Volatile or atomic store.
+    AtomicWrite(VarId) = "aw",
+    /// Atomic read-modify-write.
+    AtomicUpdate(VarId) = "arw",
     /// Outermost exclusive acquire of a lock.
     Acquire(LockId) = "acq",
     /// Outermost exclusive release of a lock.
@@ -85,12 +92,6 @@ operations! {
     PostWait(LockId) = "postwait",
     /// Wakes a waiting thread.
     Notify(LockId) = "notify",
-    /// Volatile or atomic load.
-    AtomicRead(VarId) = "ar",
-    /// Volatile or atomic store.
-    AtomicWrite(VarId) = "aw",
-    /// Atomic read-modify-write.
-    AtomicUpdate(VarId) = "arw",
     /// V of a semaphore, send on a channel.
     Post(SemaphoreId) = "post",
     /// P of a semaphore, receive from a channel.
@@ -183,16 +184,11 @@ impl Op {
     }
 }
 
-/// The kinds of operations that change a variable, one bit for each: whether the next access is one
-/// cannot be foretold, so it must not become a branch.
-const WRITES: u32 =
-    1 << Kind::Write as u32 | 1 << Kind::AtomicWrite as u32 | 1 << Kind::AtomicUpdate as u32;
-
 impl Op {
     /// The access that the operation is, if it is one.
     #[inline(always)]
     pub fn access(self) -> Option<Access> {
-        let writes = WRITES >> self.kind() as u32 & 1 != 0;
+        let writes = self.kind() >= Kind::Write;
         self.variable().map(|variable| Access { variable, writes })
     }
 }

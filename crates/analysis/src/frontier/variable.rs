@@ -63,14 +63,13 @@ impl Variable {
         if too_busy | ((self.writer >= horizon) & (self.writer != node)) {
             return false;
         }
-        // By half a word if the first place is busy.
-        let shift = (busy as u32 >> 31) * 32;
-        let first_or_second =
-            (self.readers & !(u64::from(u32::MAX) << shift)) | u64::from(node.0) << shift;
+        let both = u64::from(node.0) * BOTH;
+        let is_first = busy as u32 == 0;
+        let kept = select_unpredictable(is_first, u64::from(u32::MAX) << 32, u64::from(u32::MAX));
         // A write leaves no readers.
-        self.readers = first_or_second & u64::from(writes).wrapping_sub(1);
-        self.threads =
-            (self.threads & !(0xffff << (shift / 2))) | u32::from(thread.0) << (shift / 2);
+        self.readers = select_unpredictable(writes, 0, (self.readers & kept) | (both & !kept));
+        let kept = (kept >> 16) as u32;
+        self.threads = (self.threads & kept) | (thread.both() & !kept);
         self.writer = select_unpredictable(writes, node, self.writer);
         true
     }
@@ -125,6 +124,11 @@ impl Short {
     #[inline(always)]
     pub fn of(thread: ThreadId) -> Short {
         Short(thread.0.min(u32::from(u16::MAX)) as u16)
+    }
+
+    #[inline(always)]
+    fn both(self) -> u32 {
+        u32::from(self.0) * 0x1_0001
     }
 
     /// Nobody's number is that of no thread.

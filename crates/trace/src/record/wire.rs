@@ -75,6 +75,37 @@ pub fn unstamp(word: u64) -> (u32, u64) {
     ((word >> VERSION_BITS) as u32, word & ((1 << VERSION_BITS) - 1))
 }
 
+/// The kinds of events in the order of their codes. It is part of the format: new kinds go to the end.
+const KINDS: [Kind; Kind::ALL.len()] = [
+    Kind::Read,
+    Kind::Write,
+    Kind::Acquire,
+    Kind::Release,
+    Kind::AcquireShared,
+    Kind::ReleaseShared,
+    Kind::Fork,
+    Kind::Join,
+    Kind::Begin,
+    Kind::End,
+    Kind::Yield,
+    Kind::PreWait,
+    Kind::PostWait,
+    Kind::Notify,
+    Kind::AtomicRead,
+    Kind::AtomicWrite,
+    Kind::AtomicUpdate,
+    Kind::Post,
+    Kind::Take,
+    Kind::BarrierEnter,
+    Kind::BarrierExit,
+];
+
+/// The code of a kind.
+fn kind_code(kind: Kind) -> u8 {
+    let code = KINDS.iter().position(|&other| other == kind);
+    code.map_or(ORDER_ONLY, |code| code as u8)
+}
+
 /// Whether records of this kind carry a stamp. Those that conflict with no other thread do not.
 pub fn is_stamped(kind: Kind) -> bool {
     match kind {
@@ -289,7 +320,7 @@ impl Frame<'_> {
             }
             Frame::Site(site) => {
                 put_numbers(out, &[site.id]);
-                out.push(site.kind.map_or(ORDER_ONLY, |kind| kind as u8));
+                out.push(site.kind.map_or(ORDER_ONLY, kind_code));
                 out.push(site.flags.0);
                 put_numbers(out, &[site.file, site.method, site.target, site.line]);
             }
@@ -390,7 +421,7 @@ fn take_site(fields: &mut Fields<'_>) -> Option<SiteFrame> {
     let [code, flags] = fields.array()?;
     let kind = match code {
         ORDER_ONLY => None,
-        code => Some(*Kind::ALL.get(usize::from(code))?),
+        code => Some(*KINDS.get(usize::from(code))?),
     };
     let known = flags & !SiteFlags::KNOWN == 0;
     known.then_some(SiteFrame {
