@@ -40,6 +40,10 @@ impl<G: Precedence> Visitor for Inside<'_, G> {
         self.graph.is_dead(node)
     }
 
+    fn are_alike(&self, one: Node, other: Node) -> bool {
+        self.graph.are_alike(one, other)
+    }
+
     #[inline(always)]
     fn covers(&self, newer: Node, older: Node) -> bool {
         self.graph.covers(newer, older)
@@ -79,6 +83,10 @@ impl<G: Precedence> Visitor for Single<'_, G> {
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         self.graph.is_dead(node)
+    }
+
+    fn are_alike(&self, one: Node, other: Node) -> bool {
+        self.graph.are_alike(one, other)
     }
 
     #[inline(always)]

@@ -13,11 +13,11 @@ use paceline_trace::{
 };
 
 use crate::ancestors::{Node, Renumbering};
-use crate::precedence::Precedence;
+use crate::precedence::{Horizons, Precedence};
 use crate::rounds::{Round, Rounds};
-use variable::{Place, Short, Variable};
+use variable::{Place, Variable};
 
-pub use variable::MOST_NODES;
+pub use variable::{MOST_NODES, Short};
 
 /// Builds the graph, one event at a time.
 pub trait Visitor {
@@ -30,8 +30,24 @@ pub trait Visitor {
     /// Whether the node is known to be of no consequence any more.
     fn is_dead(&self, node: Node) -> bool;
 
+    /// Whether it is all the same which of two nodes somebody comes after.
+    fn are_alike(&self, one: Node, other: Node) -> bool {
+        one == other
+    }
+
     /// Whether `older` is known to be of no consequence to whoever comes after `newer`.
     fn covers(&self, newer: Node, older: Node) -> bool;
+}
+
+/// Where a thread is: what an access of it at a glance needs to know.
+#[derive(Clone, Copy)]
+pub struct Standing {
+    /// The node that its next access belongs to.
+    pub node: Node,
+    /// The thread.
+    pub thread: Short,
+    /// Whether that is certain.
+    pub settled: bool,
 }
 
 /// The latest node of each thread that did something to an object.
@@ -99,21 +115,36 @@ impl Frontier {
     }
 
     /// Remembers accesses as long as no earlier one is in conflict with them, and nothing else comes;
-    /// says how many. `node_of` tells the node of a thread, if it can have one at a glance.
+    /// says how many.
     #[inline(always)]
     pub fn pass(
         &mut self,
         events: &[Event],
         graph: &impl Precedence,
-        node_of: impl Fn(ThreadId) -> Option<Node>,
+        standing: impl Fn(ThreadId) -> Standing,
+    ) -> usize {
+        let Horizons { all, after_elder } = graph.horizons();
+        match after_elder {
+            None => self.pass_beyond(events, standing, |_| all),
+            Some(second) => self.pass_beyond(events, standing, |node| {
+                if graph.is_after_elder(node) { second } else { all }
+            }),
+        }
+    }
+
+    #[inline(always)]
+    fn pass_beyond(
+        &mut self,
+        events: &[Event],
+        standing: impl Fn(ThreadId) -> Standing,
+        horizon: impl Fn(Node) -> Node,
     ) -> usize {
         let variables = &mut self.variables[..];
         let passed = events.iter().position(|event| {
             let Some(access) = event.op.access() else { return true };
-            let Some(node) = node_of(event.thread) else { return true };
+            let Standing { node, thread, settled } = standing(event.thread);
             let variable = &mut variables[access.variable.index()];
-            let horizon = graph.horizon(node);
-            !variable.access(access.writes, Short::of(event.thread), node, horizon)
+            !(settled && variable.access(access.writes, thread, node, horizon(node)))
         });
         passed.unwrap_or(events.len())
     }
@@ -184,6 +215,9 @@ impl Frontier {
     fn one_more_reader(&mut self, thread: ThreadId, x: VarId, node: Node, visitor: &impl Visitor) {
         let var = &mut self.variables[x.index()];
         let Some(list) = var.list() else {
+            if visitor.are_alike(var.reader(Place::First).0, var.reader(Place::Second).0) {
+                return var.set_reader(Place::Second, node, Short::of(thread));
+            }
             let list = self.free_lists.pop().unwrap_or(self.lists.len() as u32);
             grow(&mut self.lists, list as usize + 1, &PerThread::default());
             let (second, by) = var.reader(Place::Second);

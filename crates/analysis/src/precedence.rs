@@ -3,6 +3,15 @@
 
 use crate::ancestors::{Full, Node, Renumbering};
 
+/// What is older than these nodes is of no consequence to whoever comes next.
+#[derive(Clone, Copy)]
+pub struct Horizons {
+    /// To anybody.
+    pub all: Node,
+    /// To whoever comes after the elder, if there is one that makes a difference.
+    pub after_elder: Option<Node>,
+}
+
 /// A graph of transactions, with those that may still lie on a cycle.
 pub trait Precedence {
     /// What a single event comes after, besides the transaction of its thread before.
@@ -22,8 +31,21 @@ pub trait Precedence {
         one == other
     }
 
+    /// What is older than these is of no consequence.
+    fn horizons(&self) -> Horizons;
+
+    /// Whether the node is known to come after the elder.
+    fn is_after_elder(&self, node: Node) -> bool;
+
     /// Whoever comes after `newer` comes anyway after what is before those older than this.
-    fn horizon(&self, newer: Node) -> Node;
+    #[inline(always)]
+    fn horizon(&self, newer: Node) -> Node {
+        let Horizons { all, after_elder } = self.horizons();
+        match after_elder {
+            Some(second) if self.is_after_elder(newer) => second,
+            Some(_) | None => all,
+        }
+    }
 
     /// Whether whoever comes after `newer` comes after what is before `older` anyway.
     #[inline(always)]

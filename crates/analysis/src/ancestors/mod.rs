@@ -26,7 +26,7 @@ mod sweep;
 
 use hashbrown::HashMap;
 
-use crate::precedence::Precedence;
+use crate::precedence::{Horizons, Precedence};
 use crate::slots::SlotSet;
 
 /// A transaction, or a class of finished ones.
@@ -145,9 +145,21 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
     }
 
     #[inline(always)]
-    fn horizon(&self, newer: Node) -> Node {
+    fn horizons(&self) -> Horizons {
         let one_keeps_all = self.watermark < self.second;
-        if one_keeps_all && self.is_after_elder(newer) { self.second } else { self.watermark }
+        Horizons { all: self.watermark, after_elder: one_keeps_all.then_some(self.second) }
+    }
+
+    #[inline(always)]
+    fn is_after_elder(&self, node: Node) -> bool {
+        match self.links[node.0 as usize] {
+            Link::Dead => false,
+            Link::Slot(slot) => self.slots[slot as usize].before.contains(self.elder),
+            Link::Class(index) => {
+                let class = &self.classes[index as usize];
+                class.forward == index && class.set.contains(self.elder)
+            }
+        }
     }
 
     fn begin(&mut self, last: Node) -> Result<Node, Full> {
@@ -251,18 +263,6 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
 }
 
 impl<S: SlotSet> Ancestors<S> {
-    #[inline(always)]
-    fn is_after_elder(&self, node: Node) -> bool {
-        match self.links[node.0 as usize] {
-            Link::Dead => false,
-            Link::Slot(slot) => self.slots[slot as usize].before.contains(self.elder),
-            Link::Class(index) => {
-                let class = &self.classes[index as usize];
-                class.forward == index && class.set.contains(self.elder)
-            }
-        }
-    }
-
     /// Makes sure that the next [`Precedence::begin`] finds a slot.
     #[inline(always)]
     pub fn ensure_room(&mut self) -> Result<(), Full> {

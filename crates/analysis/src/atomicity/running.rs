@@ -11,14 +11,14 @@
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site};
+use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
 
 use super::{Atomicity, Options};
 use crate::ancestors::{Full, Node, Renumbering};
 use crate::cycles::{Block, Cycles};
 use crate::driver::{On, OrderedDriver, Property};
 use crate::edges::{Inside, Single};
-use crate::frontier::{Frontier, Visitor};
+use crate::frontier::{Frontier, Short, Standing, Visitor};
 use crate::precedence::Precedence;
 use crate::{Analysis, Cycle};
 
@@ -60,37 +60,30 @@ impl Atomicity for Running {
 
 #[derive(Clone, Copy)]
 struct Thread {
-    /// The transaction that runs, or else the last one; of a thread that has not acted yet, the
-    /// one that forked it.
-    node: Node,
     /// How many blocks are open: a transaction runs if any is.
     depth: u32,
-    acted: bool,
     block: Block,
 }
 
-const IDLE: Thread = Thread {
-    node: Node::DEAD,
-    depth: 0,
-    acted: false,
-    block: Block { begin: 0, label: LabelId::UNNAMED, site: Site::UNKNOWN },
-};
+const IDLE: Thread =
+    Thread { depth: 0, block: Block { begin: 0, label: LabelId::UNNAMED, site: Site::UNKNOWN } };
 
-impl Thread {
-    /// The thread's first event comes after the transaction that forked it, but does not belong
-    /// to it: edges back into that transaction count.
-    #[inline(always)]
-    fn acts(&mut self, graph: &mut impl Precedence) {
-        if !self.acted {
-            self.acted = true;
-            self.node = graph.shadow(self.node);
-        }
+/// The thread's first event comes after the transaction that forked it, but does not belong
+/// to it: edges back into that transaction count.
+#[inline(always)]
+fn acts(standing: &mut Standing, graph: &mut impl Precedence) {
+    if !standing.settled {
+        standing.settled = true;
+        standing.node = graph.shadow(standing.node);
     }
 }
 
 /// Transactions are the outermost blocks, and single events outside of every block.
 struct Blocks {
     threads: Vec<Thread>,
+    /// With the transaction that runs in each thread, or else the last one; of a thread that has not
+    /// acted yet, the one that forked it. Apart from the rest, because most accesses need no more.
+    standings: Vec<Standing>,
     cycles: Cycles,
     first_only: bool,
 }
@@ -98,13 +91,19 @@ struct Blocks {
 impl Property for Blocks {
     fn reserve(&mut self, threads: usize) {
         if self.threads.len() < threads {
+            let new = (self.threads.len()..threads).map(|id| ThreadId(id as u32));
+            self.standings.extend(new.map(|id| Standing {
+                node: Node::DEAD,
+                thread: Short::of(id),
+                settled: false,
+            }));
             self.threads.resize(threads, IDLE);
         }
     }
 
     fn renumber(&mut self, new: &Renumbering) {
-        for thread in &mut self.threads {
-            thread.node = new.of(thread.node);
+        for standing in &mut self.standings {
+            standing.node = new.of(standing.node);
         }
     }
 
@@ -117,10 +116,7 @@ impl Property for Blocks {
 impl<G: Precedence> On<G> for Blocks {
     #[inline(always)]
     fn pass(&mut self, events: &[Event], graph: &G, frontier: &mut Frontier) -> usize {
-        frontier.pass(events, graph, |by| {
-            let Thread { node, acted, .. } = self.threads[by.index()];
-            acted.then_some(node)
-        })
+        frontier.pass(events, graph, |by| self.standings[by.index()])
     }
 
     #[inline(never)]
@@ -150,12 +146,12 @@ impl<G: Precedence> On<G> for Blocks {
             Op::Begin(label) => step.begin(label)?,
             Op::End(_) => step.end(),
             Op::Join(child) => {
-                let node = step.blocks.threads[child.index()].node;
+                let node = step.blocks.standings[child.index()].node;
                 step.conflict(node);
             }
             Op::Fork(child) => {
                 let node = step.conflict(Node::DEAD);
-                step.blocks.threads[child.index()].node = node;
+                step.blocks.standings[child.index()].node = node;
             }
             Op::Read(_)
             | Op::Write(_)
@@ -184,7 +180,7 @@ impl<G: Precedence> On<G> for Blocks {
 impl Blocks {
     fn new(options: Options) -> Blocks {
         let Options { first_only } = options;
-        Blocks { threads: Vec::new(), cycles: Cycles::default(), first_only }
+        Blocks { threads: Vec::new(), standings: Vec::new(), cycles: Cycles::default(), first_only }
     }
 }
 
@@ -199,10 +195,12 @@ struct Step<'a, G> {
 
 impl<G: Precedence> Step<'_, G> {
     fn begin(&mut self, label: LabelId) -> Result<(), Full> {
-        let thread = &mut self.blocks.threads[self.event.thread.index()];
+        let index = self.event.thread.index();
+        let thread = &mut self.blocks.threads[index];
         if thread.depth == 0 {
-            thread.acts(self.graph);
-            thread.node = self.graph.begin(thread.node)?;
+            let standing = &mut self.blocks.standings[index];
+            acts(standing, self.graph);
+            standing.node = self.graph.begin(standing.node)?;
             thread.block = Block { begin: self.number, label, site: self.event.site };
         }
         thread.depth += 1;
@@ -210,23 +208,25 @@ impl<G: Precedence> Step<'_, G> {
     }
 
     fn end(&mut self) {
-        let thread = &mut self.blocks.threads[self.event.thread.index()];
+        let index = self.event.thread.index();
+        let thread = &mut self.blocks.threads[index];
         thread.depth -= 1;
         if thread.depth == 0 {
-            self.graph.end(thread.node);
+            self.graph.end(self.blocks.standings[index].node);
         }
     }
 
     fn access(&mut self, access: Access) {
         let Event { thread: id, site, .. } = *self.event;
-        let thread = &mut self.blocks.threads[id.index()];
+        let thread = &self.blocks.threads[id.index()];
+        let standing = &mut self.blocks.standings[id.index()];
         if thread.depth == 0 {
-            thread.acts(self.graph);
-            let mut single = Single::new(self.graph, thread.node);
-            thread.node = self.frontier.conflicts(id, access, &mut single);
+            acts(standing, self.graph);
+            let mut single = Single::new(self.graph, standing.node);
+            standing.node = self.frontier.conflicts(id, access, &mut single);
             return;
         }
-        let mut inside = Inside::new(self.graph, thread.node);
+        let mut inside = Inside::new(self.graph, standing.node);
         self.frontier.conflicts(id, access, &mut inside);
         if inside.cycle {
             self.blocks.cycles.add(self.number, id, site, thread.block);
@@ -237,21 +237,22 @@ impl<G: Precedence> Step<'_, G> {
     /// Returns the node that the event belongs to.
     fn conflict(&mut self, also: Node) -> Node {
         let Event { thread: id, op, site } = *self.event;
-        let thread = &mut self.blocks.threads[id.index()];
+        let thread = &self.blocks.threads[id.index()];
+        let standing = &mut self.blocks.standings[id.index()];
         if thread.depth == 0 {
-            thread.acts(self.graph);
-            let mut single = Single::new(self.graph, thread.node);
+            acts(standing, self.graph);
+            let mut single = Single::new(self.graph, standing.node);
             single.after(also);
-            thread.node = self.frontier.step(id, op, &mut single);
-            return thread.node;
+            standing.node = self.frontier.step(id, op, &mut single);
+            return standing.node;
         }
-        let mut inside = Inside::new(self.graph, thread.node);
+        let mut inside = Inside::new(self.graph, standing.node);
         inside.after(also);
         self.frontier.step(id, op, &mut inside);
         if inside.cycle {
             self.blocks.cycles.add(self.number, id, site, thread.block);
         }
-        thread.node
+        standing.node
     }
 }
 

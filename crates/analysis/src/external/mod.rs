@@ -23,7 +23,7 @@ use crate::ancestors::{Full, Node, Renumbering};
 use crate::cycles::{Block, Cycles};
 use crate::driver::{On, OrderedDriver, Property};
 use crate::edges::{Inside, Single};
-use crate::frontier::{Frontier, Visitor};
+use crate::frontier::{Frontier, Short, Standing, Visitor};
 use crate::precedence::Precedence;
 use crate::{Analysis, Cycle};
 
@@ -148,10 +148,9 @@ impl<G: Precedence> On<G> for Deterministic {
     fn pass(&mut self, events: &[Event], graph: &G, frontier: &mut Frontier) -> usize {
         frontier.pass(events, graph, |by| {
             let Thread { inside, current, last, leaves_last, .. } = self.threads[by.index()];
-            match inside {
-                NONE => (!leaves_last).then_some(last),
-                _ => Some(current),
-            }
+            let (node, settled) =
+                if inside == NONE { (last, !leaves_last) } else { (current, true) };
+            Standing { node, thread: Short::of(by), settled }
         })
     }
 

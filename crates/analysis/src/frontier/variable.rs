@@ -121,6 +121,7 @@ pub struct Short(u16);
 impl Short {
     const NOBODY: Short = Short(u16::MAX);
 
+    /// The short number of a thread.
     #[inline(always)]
     pub fn of(thread: ThreadId) -> Short {
         Short(thread.0.min(u32::from(u16::MAX)) as u16)
@@ -136,6 +137,7 @@ impl Short {
         ThreadId(if self == Short::NOBODY { u32::MAX } else { self.0.into() })
     }
 
+    /// Whether it is this very thread.
     #[inline(always)]
     pub fn is(self, thread: Short) -> bool {
         (self == thread) & (thread != Short::NOBODY)

@@ -24,7 +24,7 @@
 mod sweep;
 
 use crate::ancestors::{Full, Node, Renumbering};
-use crate::precedence::Precedence;
+use crate::precedence::{Horizons, Precedence};
 
 /// Where a record is in the order.
 type Place = u64;
@@ -217,9 +217,18 @@ impl Precedence for Ordered {
     }
 
     #[inline(always)]
-    fn horizon(&self, newer: Node) -> Node {
+    fn horizons(&self) -> Horizons {
         let one_keeps_all = self.watermark.0 + self.patience < self.second.0;
-        if one_keeps_all && self.is_after_elder(newer) { self.second } else { self.watermark }
+        Horizons { all: self.watermark, after_elder: one_keeps_all.then_some(self.second) }
+    }
+
+    #[inline(always)]
+    fn is_after_elder(&self, node: Node) -> bool {
+        match self.links[node.0 as usize].target() {
+            Target::Record(index) => self.records[index].after_elder,
+            Target::Node(next) => next == self.records[self.elder].node,
+            Target::Dead => false,
+        }
     }
 
     fn begin(&mut self, last: Node) -> Result<Node, Full> {
@@ -354,15 +363,6 @@ impl Ordered {
             node = next;
         }
         node
-    }
-
-    #[inline(always)]
-    fn is_after_elder(&self, node: Node) -> bool {
-        match self.links[node.0 as usize].target() {
-            Target::Record(index) => self.records[index].after_elder,
-            Target::Node(next) => next == self.records[self.elder].node,
-            Target::Dead => false,
-        }
     }
 
     /// Whether there is such an edge already.

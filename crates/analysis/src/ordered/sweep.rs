@@ -22,6 +22,7 @@ impl Ordered {
         let mut alive = self.alive();
         let finished = alive.len() - self.running;
         if finished > self.unite_at {
+            self.sort(&mut alive);
             self.unite(&alive);
             alive.retain(|&index| self.records[index as usize].state != State::United);
             let left = alive.len() - self.running;
@@ -32,12 +33,15 @@ impl Ordered {
         self.searches = 0;
     }
 
-    /// The records of all that are alive, in the order of their places.
+    /// The records of all that are alive.
     pub(super) fn alive(&self) -> Vec<u32> {
         let is_alive = |index: &u32| self.records[*index as usize].state != State::Dead;
-        let mut alive: Vec<u32> = (1..self.records.len() as u32).filter(is_alive).collect();
-        alive.sort_unstable_by_key(|&index| self.records[index as usize].place);
-        alive
+        (1..self.records.len() as u32).filter(is_alive).collect()
+    }
+
+    /// Puts records into the order of their places.
+    fn sort(&self, records: &mut [u32]) {
+        records.sort_unstable_by_key(|&index| self.records[index as usize].place);
     }
 
     /// Makes the lists of edges anew, without those of the dead, and each edge only once.
@@ -179,7 +183,8 @@ impl Ordered {
     /// The graph as something that can hold cycles, too, is made of. The edges that close them are
     /// not in it.
     pub fn take_apart(mut self) -> Parts {
-        let alive = self.alive();
+        let mut alive = self.alive();
+        self.sort(&mut alive);
         let rows = self.rows(&alive);
         let mut finished: Vec<Part> = Vec::new();
         let mut running = Vec::new();
