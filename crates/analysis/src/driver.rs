@@ -277,8 +277,9 @@ impl<P: Property> Tables<P> {
         let (events, first) = (&batch.events[start..], batch.first + start as u64);
         self.reserve(graph, &batch.counts);
         let warm = batch.counts.vars > FEW_VARIABLES;
-        for (chunk_index, chunk) in events.chunks(AHEAD).enumerate() {
-            let start = chunk_index * AHEAD;
+        let ahead = if warm { AHEAD } else { events.len().max(1) };
+        for (chunk_index, chunk) in events.chunks(ahead).enumerate() {
+            let start = chunk_index * ahead;
             if warm {
                 std::hint::black_box(chunk.iter().fold(0, |sum, e| sum ^ self.frontier.warm(e.op)));
             }

@@ -40,6 +40,10 @@ impl<G: Precedence> Visitor for Inside<'_, G> {
         self.graph.is_dead(node)
     }
 
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        self.graph.implies(newer, older)
+    }
+
     fn are_alike(&self, one: Node, other: Node) -> bool {
         self.graph.are_alike(one, other)
     }
@@ -83,6 +87,10 @@ impl<G: Precedence> Visitor for Single<'_, G> {
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         self.graph.is_dead(node)
+    }
+
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        self.graph.implies(newer, older)
     }
 
     fn are_alike(&self, one: Node, other: Node) -> bool {

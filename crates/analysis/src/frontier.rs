@@ -17,7 +17,7 @@ use crate::precedence::{Horizons, Precedence};
 use crate::rounds::{Round, Rounds};
 use variable::{Place, Variable};
 
-pub use variable::{MOST_NODES, Short};
+pub use variable::MOST_NODES;
 
 /// Builds the graph, one event at a time.
 pub trait Visitor {
@@ -29,6 +29,11 @@ pub trait Visitor {
 
     /// Whether the node is known to be of no consequence any more.
     fn is_dead(&self, node: Node) -> bool;
+
+    /// Whether `older` is of no consequence to whoever comes after `newer`, if not seen at a glance.
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        newer == older
+    }
 
     /// Whether it is all the same which of two nodes somebody comes after.
     fn are_alike(&self, one: Node, other: Node) -> bool {
@@ -44,11 +49,13 @@ pub trait Visitor {
 pub struct Standing {
     /// The node that its next access belongs to.
     pub node: Node,
-    /// The thread.
-    pub thread: Short,
     /// Whether that is certain.
     pub settled: bool,
 }
+
+/// The number of no thread: whose reader it was is not known. It was not that of somebody who has
+/// another one.
+const NOBODY: ThreadId = ThreadId(u32::MAX);
 
 /// The latest node of each thread that did something to an object.
 #[derive(Clone, Default)]
@@ -142,9 +149,9 @@ impl Frontier {
         let variables = &mut self.variables[..];
         let passed = events.iter().position(|event| {
             let Some(access) = event.op.access() else { return true };
-            let Standing { node, thread, settled } = standing(event.thread);
+            let Standing { node, settled } = standing(event.thread);
             let variable = &mut variables[access.variable.index()];
-            !(settled && variable.access(access.writes, thread, node, horizon(node)))
+            !(settled && variable.access(access.writes, node, horizon(node)))
         });
         passed.unwrap_or(events.len())
     }
@@ -199,37 +206,33 @@ impl Frontier {
     #[inline(always)]
     fn remember_reader(&mut self, thread: ThreadId, x: VarId, node: Node, visitor: &impl Visitor) {
         let var = &mut self.variables[x.index()];
-        let short = Short::of(thread);
-        let own = |place| var.reader(place).1.is(short);
-        let free = |place| visitor.covers(node, var.reader(place).0);
-        if own(Place::First) || (free(Place::First) && !own(Place::Second)) {
-            var.set_reader(Place::First, node, short);
-        } else if own(Place::Second) || free(Place::Second) {
-            var.set_reader(Place::Second, node, short);
-        } else {
-            self.one_more_reader(thread, x, node, visitor);
+        match Place::BOTH.into_iter().find(|&place| visitor.covers(node, var.reader(place))) {
+            Some(place) => var.set_reader(place, node),
+            None => self.one_more_reader(thread, x, node, visitor),
         }
     }
 
-    /// Keeps a reader in a list, together with the second one. Whoever it covers leaves the list.
+    /// Keeps a reader in place of one that need not be kept, or in a list, together with the second one.
     fn one_more_reader(&mut self, thread: ThreadId, x: VarId, node: Node, visitor: &impl Visitor) {
         let var = &mut self.variables[x.index()];
+        let [first, second] = Place::BOTH.map(|place| var.reader(place));
+        if visitor.implies(node, first) {
+            return var.set_reader(Place::First, node);
+        }
         let Some(list) = var.list() else {
-            if visitor.are_alike(var.reader(Place::First).0, var.reader(Place::Second).0) {
-                return var.set_reader(Place::Second, node, Short::of(thread));
+            if visitor.implies(node, second) || visitor.are_alike(first, second) {
+                return var.set_reader(Place::Second, node);
             }
             let list = self.free_lists.pop().unwrap_or(self.lists.len() as u32);
             grow(&mut self.lists, list as usize + 1, &PerThread::default());
-            let (second, by) = var.reader(Place::Second);
-            self.lists[list as usize].0.extend([(by.long(), second), (thread, node)]);
-            var.set_list(list);
-            return;
+            self.lists[list as usize].0.extend([(NOBODY, second), (thread, node)]);
+            return var.set_list(list);
         };
         let readers = &mut self.lists[list].0;
         readers.retain(|&(by, older)| by != thread && !visitor.covers(node, older));
         if readers.is_empty() {
             self.free_lists.push(list as u32);
-            var.set_reader(Place::Second, node, Short::of(thread));
+            var.set_reader(Place::Second, node);
         } else {
             readers.push((thread, node));
         }
@@ -239,17 +242,14 @@ impl Frontier {
     fn write(&mut self, thread: ThreadId, x: VarId, visitor: &mut impl Visitor) -> Node {
         let var = &mut self.variables[x.index()];
         visitor.after(var.writer);
-        let (first, by) = var.reader(Place::First);
-        if !by.is(Short::of(thread)) {
-            visitor.after(first);
-        }
-        let (second, by) = var.reader(Place::Second);
-        if let Some(list) = var.list() {
-            self.lists[list].visit(thread, visitor);
-            self.lists[list].0.clear();
-            self.free_lists.push(list as u32);
-        } else if !by.is(Short::of(thread)) {
-            visitor.after(second);
+        visitor.after(var.reader(Place::First));
+        match var.list() {
+            None => visitor.after(var.reader(Place::Second)),
+            Some(list) => {
+                self.lists[list].visit(thread, visitor);
+                self.lists[list].0.clear();
+                self.free_lists.push(list as u32);
+            }
         }
         let node = visitor.settle();
         var.writer = node;
@@ -320,11 +320,9 @@ impl Frontier {
     pub fn renumber(&mut self, new: &Renumbering) {
         for var in &mut self.variables {
             var.writer = new.of(var.writer);
-            let (first, by) = var.reader(Place::First);
-            var.set_reader(Place::First, new.of(first), by);
+            var.set_reader(Place::First, new.of(var.reader(Place::First)));
             if var.list().is_none() {
-                let (second, by) = var.reader(Place::Second);
-                var.set_reader(Place::Second, new.of(second), by);
+                var.set_reader(Place::Second, new.of(var.reader(Place::Second)));
             }
         }
         for lock in &mut self.locks {

@@ -20,10 +20,10 @@ pub trait Precedence {
     /// Whether the node is known at a glance to be dead. (A dead one may be found out later.)
     fn is_dead(&self, node: Node) -> bool;
 
-    /// Whether the node is known to be dead, if not at a glance.
-    #[inline(always)]
-    fn is_gone(&self, node: Node) -> bool {
-        self.is_dead(node)
+    /// Whether whoever comes after `newer` comes after what is before `older` anyway, if not seen at
+    /// a glance.
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        newer == older
     }
 
     /// Whether it is all the same which of two nodes somebody comes after.

@@ -162,6 +162,21 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
         }
     }
 
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        let Link::Slot(own) = self.links[newer.0 as usize] else { return newer == older };
+        let before = &self.slots[own as usize].before;
+        match self.links[older.0 as usize] {
+            Link::Dead => true,
+            Link::Slot(slot) => slot == own || before.contains(slot as usize),
+            Link::Class(index) => {
+                let Class { forward, set, .. } = &self.classes[index as usize];
+                let mut slots = set.words().iter().enumerate();
+                let before = |word| before.words().get(word).copied().unwrap_or(0);
+                *forward == index && slots.all(|(word, slots)| slots & !before(word) == 0)
+            }
+        }
+    }
+
     fn begin(&mut self, last: Node) -> Result<Node, Full> {
         let slot = self.take_slot()?;
         let node = self.new_node(Link::Slot(slot));

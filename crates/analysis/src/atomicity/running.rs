@@ -11,14 +11,14 @@
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
+use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site};
 
 use super::{Atomicity, Options};
 use crate::ancestors::{Full, Node, Renumbering};
 use crate::cycles::{Block, Cycles};
 use crate::driver::{On, OrderedDriver, Property};
 use crate::edges::{Inside, Single};
-use crate::frontier::{Frontier, Short, Standing, Visitor};
+use crate::frontier::{Frontier, Standing, Visitor};
 use crate::precedence::Precedence;
 use crate::{Analysis, Cycle};
 
@@ -91,12 +91,7 @@ struct Blocks {
 impl Property for Blocks {
     fn reserve(&mut self, threads: usize) {
         if self.threads.len() < threads {
-            let new = (self.threads.len()..threads).map(|id| ThreadId(id as u32));
-            self.standings.extend(new.map(|id| Standing {
-                node: Node::DEAD,
-                thread: Short::of(id),
-                settled: false,
-            }));
+            self.standings.resize(threads, Standing { node: Node::DEAD, settled: false });
             self.threads.resize(threads, IDLE);
         }
     }

@@ -382,6 +382,10 @@ impl<S: SlotSet> Visitor for Split<'_, S> {
         self.graph.is_dead(node)
     }
 
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        self.graph.implies(newer, older)
+    }
+
     #[inline(always)]
     fn covers(&self, newer: Node, older: Node) -> bool {
         self.graph.covers(newer, older)

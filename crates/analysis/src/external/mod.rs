@@ -23,7 +23,7 @@ use crate::ancestors::{Full, Node, Renumbering};
 use crate::cycles::{Block, Cycles};
 use crate::driver::{On, OrderedDriver, Property};
 use crate::edges::{Inside, Single};
-use crate::frontier::{Frontier, Short, Standing, Visitor};
+use crate::frontier::{Frontier, Standing, Visitor};
 use crate::precedence::Precedence;
 use crate::{Analysis, Cycle};
 
@@ -150,7 +150,7 @@ impl<G: Precedence> On<G> for Deterministic {
             let Thread { inside, current, last, leaves_last, .. } = self.threads[by.index()];
             let (node, settled) =
                 if inside == NONE { (last, !leaves_last) } else { (current, true) };
-            Standing { node, thread: Short::of(by), settled }
+            Standing { node, settled }
         })
     }
 

@@ -206,9 +206,14 @@ impl Precedence for Ordered {
         node < self.watermark
     }
 
-    #[inline(always)]
-    fn is_gone(&self, node: Node) -> bool {
-        self.links.get(node.0 as usize).is_some_and(|&link| link == Link::DEAD)
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        match [older, newer].map(|node| self.links[node.0 as usize].target()) {
+            [Target::Dead, _] => true,
+            [Target::Record(older), Target::Record(newer)] => {
+                older == newer || self.is_known(older, newer)
+            }
+            [Target::Record(_) | Target::Node(_), _] => false,
+        }
     }
 
     fn are_alike(&self, one: Node, other: Node) -> bool {
