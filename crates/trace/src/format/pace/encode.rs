@@ -155,7 +155,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new() -> Encoder {
-        Encoder { memory: Memory::new(), thread: 0, bytes: Vec::new(), len: 0, count: 0 }
+        Encoder { memory: Box::new(Memory::new()), thread: 0, bytes: Vec::new(), len: 0, count: 0 }
     }
 
     /// How many events have been put.
