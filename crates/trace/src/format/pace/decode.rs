@@ -351,43 +351,52 @@ impl Block {
     #[inline(never)]
     fn decode(&mut self, events: &mut [Event]) -> usize {
         let wanted = events.len();
-        let (mut rest, mut thread) = (&self.bytes[self.at..], self.thread);
         let state = &mut *self.state;
+        let mut rest = &self.bytes[self.at..];
+        let mut before = Before { thread: self.thread, site: state.memory.last_site(self.thread) };
         let mut slots = events.iter_mut();
         let is_bad = slots.any(|slot| {
-            let Some(taken) = state.take_event(rest, thread, slot) else { return true };
+            let Some(taken) = state.take_event(rest, before, slot) else { return true };
             let Some(next) = rest.get(taken.len..) else { return true };
-            (rest, thread) = (next, taken.thread);
+            (rest, before) = (next, taken.event);
             false
         });
         let good = wanted - slots.len() - usize::from(is_bad);
         self.at = self.bytes.len() - rest.len();
-        self.thread = thread;
+        self.thread = before.thread;
         self.left -= good as u32;
         good
     }
 }
 
-/// What an event leaves for the next one.
+/// What the next event needs of the one before. The site is in the memory, too, but from there it
+/// would come later, and the next site waits for it.
+#[derive(Clone, Copy)]
+struct Before {
+    thread: u32,
+    site: u32,
+}
+
+/// An event has been taken.
 struct Taken {
     /// How many bytes it had.
     len: usize,
-    thread: u32,
+    event: Before,
 }
 
 impl State {
-    /// Takes the event that `rest` starts with, after one of `thread`; `None` if it is none.
-    /// Nothing here branches on what the event is, except for the rare kinds and the wide ones:
-    /// guesses that fail half of the time would cost more than all the rest. For the same reason
-    /// the event is written in place, field by field.
+    /// Takes the event that `rest` starts with; `None` if it is none. Nothing here branches on
+    /// what the event is, except for the rare kinds and the wide ones: guesses that fail half of
+    /// the time would cost more than all the rest. For the same reason the event is written in
+    /// place, field by field.
     #[inline(always)]
-    fn take_event(&mut self, rest: &[u8], thread: u32, slot: &mut Event) -> Option<Taken> {
+    fn take_event(&mut self, rest: &[u8], before: Before, slot: &mut Event) -> Option<Taken> {
         let look: &[u8; LOOK] = rest.first_chunk()?;
         let tag = look[0];
         if tag >= OTHER_TAGS {
-            return self.take_other(rest, thread, slot);
+            return self.take_other(rest, before, slot);
         }
-        self.take_fields(tag, tag >> 5, &look[1..], thread, slot)
+        self.take_fields(tag, tag >> 5, &look[1..], before, slot)
     }
 
     /// Takes the event with this tag and kind, whose other fields `fields` start with.
@@ -397,14 +406,17 @@ impl State {
         tag: u8,
         kind: u8,
         fields: &[u8],
-        thread: u32,
+        before: Before,
         slot: &mut Event,
     ) -> Option<Taken> {
         let shape = &self.shapes[usize::from(tag)];
         let has_thread = tag & HAS_THREAD;
-        let thread = select_unpredictable(has_thread == 0, thread, u32::from(fields[0]));
+        let named = u32::from(fields[0]);
         let fields = u64::from_le_bytes(*fields[usize::from(has_thread)..].first_chunk()?);
-        let (last, foretold) = self.memory.sites(thread, kind);
+        let thread = select_unpredictable(has_thread == 0, before.thread, named);
+        let last_of_named = self.memory.last_site(named);
+        let last = select_unpredictable(has_thread == 0, before.site, last_of_named);
+        let foretold = self.memory.next_site(last, kind);
         let base = select_unpredictable(tag & HAS_SITE == 0, foretold, last);
         let site_diff = (fields >> shape.site_shift) as u32 & shape.site_mask;
         let codes = Codes {
@@ -416,18 +428,18 @@ impl State {
         };
         let len = usize::from(self.lengths[usize::from(tag)]);
         codes.learn(&self.limits, &mut self.memory, slot)?;
-        Some(Taken { len, thread })
+        Some(Taken { len, event: Before { thread, site: codes.site } })
     }
 
     /// Takes an event whose kind follows the tag.
     #[cold]
     #[inline(never)]
-    fn take_other(&mut self, rest: &[u8], thread: u32, slot: &mut Event) -> Option<Taken> {
+    fn take_other(&mut self, rest: &[u8], before: Before, slot: &mut Event) -> Option<Taken> {
         let [tag, kind, fields @ ..] = rest.first_chunk::<LOOK>()?;
         if *kind >= 32 {
             return self.take_wide(rest, slot);
         }
-        self.take_fields(*tag, *kind, fields, thread, slot)
+        self.take_fields(*tag, *kind, fields, before, slot)
     }
 
     fn take_wide(&mut self, rest: &[u8], slot: &mut Event) -> Option<Taken> {
@@ -439,14 +451,14 @@ impl State {
         let kind = kind ^ WIDE;
         let thread = take_number(&mut numbers)?;
         let operand_diff = take_number(&mut numbers)?;
-        let (last_site, _) = self.memory.sites(thread, kind);
+        let last_site = self.memory.last_site(thread);
         let site = last_site.wrapping_add(unzigzag(take_number(&mut numbers)?));
         let codes = Codes { kind, thread, site, last_site, operand_diff };
         if kind >= 32 {
             return None;
         }
         codes.learn(&self.limits, &mut self.memory, slot)?;
-        Some(Taken { len: event.len() - numbers.len(), thread })
+        Some(Taken { len: event.len() - numbers.len(), event: Before { thread, site } })
     }
 }
 

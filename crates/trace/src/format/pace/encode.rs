@@ -210,7 +210,8 @@ fn put_event(event: &Event, limits: &Limits, out: &mut Encoder) -> bool {
     }
 
     let switch = thread != std::mem::replace(&mut out.thread, thread);
-    let (last, foretold) = memory.sites(thread, kind);
+    let last = memory.last_site(thread);
+    let foretold = memory.next_site(last, kind);
     memory.learn_site(thread, last, kind, site);
     let site_diff = zigzag(site.wrapping_sub(last));
     let site_len = if site == foretold { 0 } else { byte_len(site_diff).max(1) };

@@ -303,12 +303,17 @@ impl Memory {
         self.operands.fill(0);
     }
 
-    /// The last site of a thread, and the one that came after it the last time.
+    /// The last site of a thread.
+    #[inline(always)]
+    pub(super) fn last_site(&self, thread: u32) -> u32 {
+        self.last_sites[thread as usize % THREADS]
+    }
+
+    /// The site that came after `last` the last time.
     /// Threads share what comes after: they run the same program.
     #[inline(always)]
-    pub(super) fn sites(&self, thread: u32, kind_code: u8) -> (u32, u32) {
-        let last = self.last_sites[thread as usize % THREADS];
-        (last, self.next_sites[next_site_at(last, kind_code)])
+    pub(super) fn next_site(&self, last: u32, kind_code: u8) -> u32 {
+        self.next_sites[next_site_at(last, kind_code)]
     }
 
     /// Learns the site of the next event of `thread`, whose last one was `last`.
