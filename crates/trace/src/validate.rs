@@ -161,7 +161,7 @@ impl Validator {
     }
 
     /// Makes room for the ids that are in use.
-    fn reserve(&mut self, counts: &IdCounts) {
+    pub fn reserve(&mut self, counts: &IdCounts) {
         if self.flags.len() < counts.threads {
             self.flags.resize(counts.threads, NEW);
             self.threads.resize(counts.threads, Thread::default());
@@ -240,7 +240,7 @@ impl Validator {
 
     /// Checks one event; room for its ids must have been made.
     #[inline(always)]
-    fn event(&mut self, event: &Event) -> Result<(), Rule> {
+    pub fn event(&mut self, event: &Event) -> Result<(), Rule> {
         let flags = self.flags[event.thread.index()];
         if flags & !FORKED == 0 && is_in(PLAIN, event.op.kind()) == 1 {
             return Ok(());
