@@ -5,7 +5,10 @@ use std::io::{self, Read};
 
 use super::names::{take_names, take_number};
 use super::notes;
-use super::predict::{LOOK, Limits, Memory, OTHER_TAGS, SHAPES, WIDE, WIDE_TAG, unzigzag};
+use super::predict::{
+    HAS_SITE, HAS_THREAD, LENGTHS, LOOK, Limits, Memory, OTHER_TAGS, SHAPES, Shape, WIDE, WIDE_TAG,
+    unzigzag,
+};
 use super::{
     BLOCK, BLOCK_HEADER_LEN, BlockHeader, FOOTER_LEN, Footer, HEADER_LEN, INDEX, INDEX_ENTRY_LEN,
     IndexEntry, NOTES, checksum, decode_header,
@@ -53,11 +56,20 @@ pub(super) struct Block {
     /// Its events, with [`LOOK`] bytes after them so that a look never goes beyond.
     bytes: Vec<u8>,
     at: usize,
-    left: u32,
     /// The thread of the event before.
     thread: u32,
+    left: u32,
+    state: Box<State>,
+}
+
+/// All that is looked up to decode an event: in one piece, so that one register finds it.
+struct State {
+    memory: Memory,
+    /// [`LENGTHS`], apart from the shapes: each event waits for the length of the one before.
+    lengths: [u8; 256],
+    /// [`SHAPES`].
+    shapes: [Shape; 256],
     limits: Limits,
-    memory: Box<Memory>,
 }
 
 const FILLER: Event = Event { thread: ThreadId(0), op: Op::Yield, site: Site::UNKNOWN };
@@ -154,7 +166,7 @@ impl PaceReader {
         }
         take_names(names, &mut self.symbols)
             .ok_or_else(|| self.damaged("a block with a wrong list of names"))?;
-        self.block.limits = Limits::new(&self.symbols);
+        self.block.state.limits = Limits::new(&self.symbols);
         self.block.start(header.events);
         if let Some(index) = &mut self.index_sum {
             index.add(&IndexEntry::new(self.offset, header));
@@ -287,8 +299,13 @@ impl Source for PaceReader {
 impl Block {
     /// An empty one, whose ids `symbols` know.
     pub(super) fn new(symbols: &Symbols) -> Block {
-        let limits = Limits::new(symbols);
-        Block { bytes: Vec::new(), at: 0, left: 0, thread: 0, limits, memory: Memory::new() }
+        let state = State {
+            memory: Memory::new(),
+            shapes: SHAPES,
+            lengths: LENGTHS,
+            limits: Limits::new(symbols),
+        };
+        Block { bytes: Vec::new(), at: 0, thread: 0, left: 0, state: Box::new(state) }
     }
 
     /// Where the bytes of the next block are to be put.
@@ -300,9 +317,9 @@ impl Block {
     pub(super) fn start(&mut self, events: u32) {
         self.bytes.extend_from_slice(&[0; LOOK]);
         self.at = 0;
-        self.left = events;
         self.thread = 0;
-        self.memory.clear();
+        self.left = events;
+        self.state.memory.clear();
     }
 
     /// Whether all events have been read.
@@ -313,11 +330,16 @@ impl Block {
     /// Reads at most so many events. Returns whether all was as a writer makes it.
     pub(super) fn read(&mut self, most: usize, events: &mut Vec<Event>) -> bool {
         let wanted = most.min(self.left as usize);
+        if wanted == 0 {
+            // The bytes may be those of a block that is cut off and has not been started.
+            events.clear();
+            return true;
+        }
         // Batches come back with their old events: only the first ones are filled for nothing.
         events.resize(wanted, FILLER);
         let read = self.decode(events);
         events.truncate(read);
-        let left_over = wanted > 0 && self.left == 0 && !self.is_used_up();
+        let left_over = self.left == 0 && !self.is_used_up();
         read == wanted && !left_over
     }
 
@@ -328,113 +350,115 @@ impl Block {
     /// Fills `events`; returns how many before the first one that is not allowed.
     #[inline(never)]
     fn decode(&mut self, events: &mut [Event]) -> usize {
-        let mut good = events.len();
-        let mut cursor = Cursor { at: self.at, thread: self.thread };
-        let mut decoder =
-            Decoder { bytes: &self.bytes, limits: &self.limits, memory: &mut self.memory };
-        for (i, slot) in events.iter_mut().enumerate() {
-            let Some(next) = decoder.take_event(cursor, slot) else {
-                good = i;
-                break;
-            };
-            cursor = next;
-        }
-        (self.at, self.thread) = (cursor.at, cursor.thread);
+        let wanted = events.len();
+        let state = &mut *self.state;
+        let mut rest = &self.bytes[self.at..];
+        let mut before = Before { thread: self.thread, site: state.memory.last_site(self.thread) };
+        let mut slots = events.iter_mut();
+        let is_bad = slots.any(|slot| {
+            let Some(taken) = state.take_event(rest, before, slot) else { return true };
+            let Some(next) = rest.get(taken.len..) else { return true };
+            (rest, before) = (next, taken.event);
+            false
+        });
+        let good = wanted - slots.len() - usize::from(is_bad);
+        self.at = self.bytes.len() - rest.len();
+        self.thread = before.thread;
         self.left -= good as u32;
         good
     }
 }
 
-/// A place in the events of a block. It is handed on by value, to stay in registers.
+/// What the next event needs of the one before. The site is in the memory, too, but from there it
+/// would come later, and the next site waits for it.
 #[derive(Clone, Copy)]
-struct Cursor {
-    at: usize,
-    /// The thread of the event before.
+struct Before {
     thread: u32,
+    site: u32,
 }
 
-/// What is needed to decode an event.
-struct Decoder<'a> {
-    bytes: &'a [u8],
-    limits: &'a Limits,
-    memory: &'a mut Memory,
+/// An event has been taken.
+struct Taken {
+    /// How many bytes it had.
+    len: usize,
+    event: Before,
 }
 
-impl Decoder<'_> {
-    /// Takes the next event; `None` if it is none. Nothing here branches on what the event is,
-    /// except for the rare kinds and the wide ones: guesses that fail half of the time would cost
-    /// more than all the rest. For the same reason the event is written in place, field by field.
+impl State {
+    /// Takes the event that `rest` starts with; `None` if it is none. Nothing here branches on
+    /// what the event is, except for the rare kinds and the wide ones: guesses that fail half of
+    /// the time would cost more than all the rest. For the same reason the event is written in
+    /// place, field by field.
     #[inline(always)]
-    fn take_event(&mut self, cursor: Cursor, slot: &mut Event) -> Option<Cursor> {
-        let look: &[u8; LOOK] = self.bytes.get(cursor.at..)?.first_chunk()?;
-        let [tag, fields @ ..] = *look;
-        let fields = u64::from_le_bytes(fields);
+    fn take_event(&mut self, rest: &[u8], before: Before, slot: &mut Event) -> Option<Taken> {
+        let look: &[u8; LOOK] = rest.first_chunk()?;
+        let tag = look[0];
         if tag >= OTHER_TAGS {
-            return self.take_other(cursor, tag, fields, slot);
+            return self.take_other(rest, before, slot);
         }
-        self.take_fields(cursor, tag, tag >> 5, fields, slot)
+        self.take_fields(tag, tag >> 5, &look[1..], before, slot)
     }
 
+    /// Takes the event with this tag and kind, whose other fields `fields` start with.
     #[inline(always)]
     fn take_fields(
         &mut self,
-        cursor: Cursor,
         tag: u8,
         kind: u8,
-        fields: u64,
+        fields: &[u8],
+        before: Before,
         slot: &mut Event,
-    ) -> Option<Cursor> {
-        let shape = &SHAPES[usize::from(tag)];
-        let named = fields as u32 & u32::from(shape.thread_mask);
-        let thread = select_unpredictable(shape.thread_mask == 0, cursor.thread, named);
-        let (last, foretold) = self.memory.sites(thread, kind);
-        let base = select_unpredictable(shape.site_mask == 0, foretold, last);
+    ) -> Option<Taken> {
+        let shape = &self.shapes[usize::from(tag)];
+        let has_thread = tag & HAS_THREAD;
+        let named = u32::from(fields[0]);
+        let fields = u64::from_le_bytes(*fields[usize::from(has_thread)..].first_chunk()?);
+        let thread = select_unpredictable(has_thread == 0, before.thread, named);
+        let last_of_named = self.memory.last_site(named);
+        let last = select_unpredictable(has_thread == 0, before.site, last_of_named);
+        let foretold = self.memory.next_site(last, kind);
+        let base = select_unpredictable(tag & HAS_SITE == 0, foretold, last);
+        let site_diff = (fields >> shape.site_shift) as u32 & shape.site_mask;
         let codes = Codes {
             kind,
             thread,
-            site: base
-                .wrapping_add(unzigzag((fields >> shape.site_shift) as u32 & shape.site_mask)),
+            site: base.wrapping_add(unzigzag(site_diff)),
             last_site: last,
-            operand_diff: (fields >> shape.operand_shift) as u32 & shape.operand_mask,
+            operand_diff: fields as u32 & shape.operand_mask,
         };
-        codes.learn(self.limits, self.memory, slot)?;
-        Some(Cursor { at: cursor.at + usize::from(shape.len), thread })
+        let len = usize::from(self.lengths[usize::from(tag)]);
+        codes.learn(&self.limits, &mut self.memory, slot)?;
+        Some(Taken { len, event: Before { thread, site: codes.site } })
     }
 
     /// Takes an event whose kind follows the tag.
+    #[cold]
     #[inline(never)]
-    fn take_other(
-        &mut self,
-        cursor: Cursor,
-        tag: u8,
-        fields: u64,
-        slot: &mut Event,
-    ) -> Option<Cursor> {
-        let kind = fields as u8;
-        if kind >= 32 {
-            return self.take_wide(cursor.at, slot);
+    fn take_other(&mut self, rest: &[u8], before: Before, slot: &mut Event) -> Option<Taken> {
+        let [tag, kind, fields @ ..] = rest.first_chunk::<LOOK>()?;
+        if *kind >= 32 {
+            return self.take_wide(rest, slot);
         }
-        self.take_fields(cursor, tag, kind, fields >> 8, slot)
+        self.take_fields(*tag, *kind, fields, before, slot)
     }
 
-    fn take_wide(&mut self, at: usize, slot: &mut Event) -> Option<Cursor> {
-        let before = &self.bytes[at..self.bytes.len() - LOOK];
-        let [WIDE_TAG, kind, rest @ ..] = before else {
+    fn take_wide(&mut self, rest: &[u8], slot: &mut Event) -> Option<Taken> {
+        let event = &rest[..rest.len() - LOOK];
+        let [WIDE_TAG, kind, numbers @ ..] = event else {
             return None;
         };
-        let mut rest = rest;
+        let mut numbers = numbers;
         let kind = kind ^ WIDE;
-        let thread = take_number(&mut rest)?;
-        let operand_diff = take_number(&mut rest)?;
-        let (last_site, _) = self.memory.sites(thread, kind);
-        let site = last_site.wrapping_add(unzigzag(take_number(&mut rest)?));
-        let at = at + before.len() - rest.len();
+        let thread = take_number(&mut numbers)?;
+        let operand_diff = take_number(&mut numbers)?;
+        let last_site = self.memory.last_site(thread);
+        let site = last_site.wrapping_add(unzigzag(take_number(&mut numbers)?));
         let codes = Codes { kind, thread, site, last_site, operand_diff };
         if kind >= 32 {
             return None;
         }
-        codes.learn(self.limits, self.memory, slot)?;
-        Some(Cursor { at, thread })
+        codes.learn(&self.limits, &mut self.memory, slot)?;
+        Some(Taken { len: event.len() - numbers.len(), event: Before { thread, site } })
     }
 }
 

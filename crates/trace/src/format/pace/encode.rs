@@ -155,7 +155,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new() -> Encoder {
-        Encoder { memory: Memory::new(), thread: 0, bytes: Vec::new(), len: 0, count: 0 }
+        Encoder { memory: Box::new(Memory::new()), thread: 0, bytes: Vec::new(), len: 0, count: 0 }
     }
 
     /// How many events have been put.
@@ -210,7 +210,8 @@ fn put_event(event: &Event, limits: &Limits, out: &mut Encoder) -> bool {
     }
 
     let switch = thread != std::mem::replace(&mut out.thread, thread);
-    let (last, foretold) = memory.sites(thread, kind);
+    let last = memory.last_site(thread);
+    let foretold = memory.next_site(last, kind);
     memory.learn_site(thread, last, kind, site);
     let site_diff = zigzag(site.wrapping_sub(last));
     let site_len = if site == foretold { 0 } else { byte_len(site_diff).max(1) };

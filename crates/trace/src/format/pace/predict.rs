@@ -5,8 +5,8 @@
 //! difference from that expectation, which is most often nothing at all.
 //!
 //! Everything here is made for a reader without branches: one tag byte selects a [`Shape`] from a
-//! table, one eight-byte load brings all fields, and a right guess takes the same path as a wrong
-//! one, with a difference of zero. The tables are small, of fixed size and indexed by low bits,
+//! table, one eight-byte load brings operand and site, and a right guess takes the same path as a
+//! wrong one, with a difference of zero. The tables are small, of fixed size and indexed by low bits,
 //! so they stay in the first-level cache and need no bounds checks.
 
 use crate::event::{Kind, Op};
@@ -45,12 +45,15 @@ pub(super) const OTHER_KIND: u8 = 7;
 pub(super) const WIDE: u8 = 0x80;
 /// The tag of such an event.
 pub(super) const WIDE_TAG: u8 = tag(false, 0, 0, OTHER_KIND);
-/// The tags from this one on have that kind field.
+/// All tags with that kind field, and no others, are this or above.
 pub(super) const OTHER_TAGS: u8 = tag(false, 0, 0, OTHER_KIND);
+/// The bits of a tag that say that a thread follows, and that a site does.
+pub(super) const HAS_THREAD: u8 = tag(true, 0, 0, 0);
+pub(super) const HAS_SITE: u8 = tag(false, 0, 3, 0);
 /// The longest event: tag, kind and three numbers of five bytes.
 pub(super) const LONGEST_EVENT: usize = 17;
-/// The most bytes that one look at an event takes: the tag and the eight bytes after it.
-pub(super) const LOOK: usize = 9;
+/// The most bytes that one look at an event takes: tag, kind, thread, and eight bytes after them.
+pub(super) const LOOK: usize = 11;
 
 const KIND_CODES: [u8; Kind::ALL.len()] = {
     let mut codes = [0; Kind::ALL.len()];
@@ -201,9 +204,9 @@ impl Limits {
     /// The site with this code, and whether it may be.
     #[inline(always)]
     pub(super) fn site(&self, code: u32) -> (Site, bool) {
-        let one_more = flip_negative(code);
-        // Unknown is 0 here.
-        (Site::from_bits(one_more.wrapping_sub(1)), one_more <= self.entries)
+        // One more than the bits of the site, so that unknown is 0 and needs no look of its own.
+        let bits_and_one = flip_negative(code);
+        (Site::from_bits(bits_and_one.wrapping_sub(1)), bits_and_one <= self.entries)
     }
 }
 
@@ -228,21 +231,17 @@ fn names_of(kind: Kind, symbols: &Symbols) -> (u32, usize) {
     }
 }
 
-/// Which fields follow a tag, how long they are, and where they are in the eight bytes after it.
+/// Where the operand and the site are in the eight bytes after tag, kind and thread.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
 pub(super) struct Shape {
-    /// All bytes of the event.
-    pub len: u8,
-    pub operand_shift: u8,
-    pub site_shift: u8,
-    pub thread_mask: u8,
     pub operand_mask: u32,
     pub site_mask: u32,
+    pub site_shift: u8,
 }
 
 /// The shape of every tag.
-pub(super) static SHAPES: [Shape; 256] = {
+pub(super) const SHAPES: [Shape; 256] = {
     let mut shapes = [shape(0); 256];
     let mut tag = 0;
     while tag < 256 {
@@ -259,20 +258,26 @@ pub(super) const fn tag(thread: bool, operand_len: u8, site_len: u8, kind: u8) -
 }
 
 const fn shape(tag: u8) -> Shape {
-    let other_kind = tag >> 5 == OTHER_KIND;
-    let has_thread = tag & 1 == 1;
     let operand_len = tag >> 1 & 3;
     let site_len = tag >> 3 & 3;
-    let site_at = has_thread as u8 + operand_len;
     Shape {
-        len: 1 + other_kind as u8 + site_at + site_len,
-        operand_shift: has_thread as u8 * 8,
-        site_shift: site_at * 8,
-        thread_mask: if has_thread { 0xff } else { 0 },
         operand_mask: (1 << (operand_len * 8)) - 1,
         site_mask: (1 << (site_len * 8)) - 1,
+        site_shift: operand_len * 8,
     }
 }
+
+/// How many bytes an event with this tag has, unless it is a wide one.
+pub(super) const LENGTHS: [u8; 256] = {
+    let mut lengths = [0; 256];
+    let mut tag = 0;
+    while tag < 256 {
+        let other_kind = (tag >> 5 == OTHER_KIND as usize) as usize;
+        lengths[tag] = (1 + other_kind + (tag & 1) + (tag >> 1 & 3) + (tag >> 3 & 3)) as u8;
+        tag += 1;
+    }
+    lengths
+};
 
 const THREADS: usize = 1 << 8;
 const NEXT_SITES: usize = 1 << 13;
@@ -287,12 +292,8 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Knows nothing.
-    pub(super) fn new() -> Box<Memory> {
-        Box::new(Memory {
-            last_sites: [0; THREADS],
-            next_sites: [0; NEXT_SITES],
-            operands: [0; OPERANDS],
-        })
+    pub(super) fn new() -> Memory {
+        Memory { last_sites: [0; THREADS], next_sites: [0; NEXT_SITES], operands: [0; OPERANDS] }
     }
 
     /// Forgets everything: each block can be read without the ones before it.
@@ -302,12 +303,17 @@ impl Memory {
         self.operands.fill(0);
     }
 
-    /// The last site of a thread, and the one that came after it the last time.
+    /// The last site of a thread.
+    #[inline(always)]
+    pub(super) fn last_site(&self, thread: u32) -> u32 {
+        self.last_sites[thread as usize % THREADS]
+    }
+
+    /// The site that came after `last` the last time.
     /// Threads share what comes after: they run the same program.
     #[inline(always)]
-    pub(super) fn sites(&self, thread: u32, kind_code: u8) -> (u32, u32) {
-        let last = self.last_sites[thread as usize % THREADS];
-        (last, self.next_sites[next_site_at(last, kind_code)])
+    pub(super) fn next_site(&self, last: u32, kind_code: u8) -> u32 {
+        self.next_sites[next_site_at(last, kind_code)]
     }
 
     /// Learns the site of the next event of `thread`, whose last one was `last`.
