@@ -49,8 +49,13 @@ impl<G: Precedence> Visitor for Inside<'_, G> {
     }
 
     #[inline(always)]
-    fn covers(&self, newer: Node, older: Node) -> bool {
-        self.graph.covers(newer, older)
+    fn horizon(&self, newer: Node) -> Node {
+        self.graph.horizon(newer)
+    }
+
+    #[inline(always)]
+    fn matters(&self, node: Node) -> bool {
+        !(self.graph.covers(self.current, node) | (node == self.current) | self.graph.is_gone(node))
     }
 }
 
@@ -98,7 +103,12 @@ impl<G: Precedence> Visitor for Single<'_, G> {
     }
 
     #[inline(always)]
-    fn covers(&self, newer: Node, older: Node) -> bool {
-        self.graph.covers(newer, older)
+    fn horizon(&self, newer: Node) -> Node {
+        self.graph.horizon(newer)
+    }
+
+    #[inline(always)]
+    fn matters(&self, node: Node) -> bool {
+        !(self.graph.covers(self.last, node) | (node == self.last) | self.graph.is_gone(node))
     }
 }

@@ -40,8 +40,20 @@ pub trait Visitor {
         one == other
     }
 
+    /// What is older than this is of no consequence to whoever comes after `newer`.
+    fn horizon(&self, newer: Node) -> Node;
+
     /// Whether `older` is known to be of no consequence to whoever comes after `newer`.
-    fn covers(&self, newer: Node, older: Node) -> bool;
+    #[inline(always)]
+    fn covers(&self, newer: Node, older: Node) -> bool {
+        older < self.horizon(newer)
+    }
+
+    /// Whether an edge from the node may say something new. This is no branch.
+    #[inline(always)]
+    fn matters(&self, node: Node) -> bool {
+        !self.is_dead(node)
+    }
 }
 
 /// Where a thread is: what an access of it at a glance needs to know.
@@ -195,21 +207,15 @@ impl Frontier {
 
     #[inline(always)]
     fn read(&mut self, thread: ThreadId, x: VarId, visitor: &mut impl Visitor) -> Node {
-        visitor.after(self.variables[x.index()].writer);
+        let writer = self.variables[x.index()].writer;
+        if visitor.matters(writer) {
+            visitor.after(writer);
+        }
         let node = visitor.settle();
-        if !visitor.is_dead(node) {
-            self.remember_reader(thread, x, node, visitor);
+        if !visitor.is_dead(node) && !self.variables[x.index()].read(node, visitor.horizon(node)) {
+            self.one_more_reader(thread, x, node, visitor);
         }
         node
-    }
-
-    #[inline(always)]
-    fn remember_reader(&mut self, thread: ThreadId, x: VarId, node: Node, visitor: &impl Visitor) {
-        let var = &mut self.variables[x.index()];
-        match Place::BOTH.into_iter().find(|&place| visitor.covers(node, var.reader(place))) {
-            Some(place) => var.set_reader(place, node),
-            None => self.one_more_reader(thread, x, node, visitor),
-        }
     }
 
     /// Keeps a reader in place of one that need not be kept, or in a list, together with the second one.
@@ -241,19 +247,21 @@ impl Frontier {
     #[inline(always)]
     fn write(&mut self, thread: ThreadId, x: VarId, visitor: &mut impl Visitor) -> Node {
         let var = &mut self.variables[x.index()];
-        visitor.after(var.writer);
-        visitor.after(var.reader(Place::First));
-        match var.list() {
-            None => visitor.after(var.reader(Place::Second)),
-            Some(list) => {
-                self.lists[list].visit(thread, visitor);
-                self.lists[list].0.clear();
-                self.free_lists.push(list as u32);
-            }
+        let [first, mut second] = Place::BOTH.map(|place| var.reader(place));
+        if let Some(list) = var.list() {
+            second = Node::DEAD;
+            self.lists[list].visit(thread, visitor);
+            self.lists[list].0.clear();
+            self.free_lists.push(list as u32);
         }
+        let (mut sources, mut count) = ([Node::DEAD; 3], 0);
+        for source in [var.writer, first, second] {
+            sources[count] = source;
+            count += usize::from(visitor.matters(source));
+        }
+        sources[..count].iter().for_each(|&source| visitor.after(source));
         let node = visitor.settle();
-        var.writer = node;
-        var.clear_readers();
+        var.write(node);
         node
     }
 

@@ -197,7 +197,16 @@ impl Visitor for Adding<'_> {
         self.dead.get(node.0 as usize).copied().unwrap_or(false)
     }
 
+    /// The dead are no older than others.
+    fn horizon(&self, _newer: Node) -> Node {
+        Node::DEAD
+    }
+
     fn covers(&self, _newer: Node, older: Node) -> bool {
         self.is_dead(older)
+    }
+
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        newer == older || self.is_dead(older)
     }
 }

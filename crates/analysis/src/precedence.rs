@@ -20,6 +20,12 @@ pub trait Precedence {
     /// Whether the node is known at a glance to be dead. (A dead one may be found out later.)
     fn is_dead(&self, node: Node) -> bool;
 
+    /// Whether the node is known to be dead, although perhaps not at a glance. This is no branch.
+    #[inline(always)]
+    fn is_gone(&self, node: Node) -> bool {
+        self.is_dead(node)
+    }
+
     /// Whether whoever comes after `newer` comes after what is before `older` anyway, if not seen at
     /// a glance.
     fn implies(&self, newer: Node, older: Node) -> bool {

@@ -387,7 +387,7 @@ impl<S: SlotSet> Visitor for Split<'_, S> {
     }
 
     #[inline(always)]
-    fn covers(&self, newer: Node, older: Node) -> bool {
-        self.graph.covers(newer, older)
+    fn horizon(&self, newer: Node) -> Node {
+        self.graph.horizon(newer)
     }
 }

@@ -64,22 +64,46 @@ impl Variable {
     /// branch for all reasons: what cannot be foretold costs more as a branch than as arithmetic.
     #[inline(always)]
     pub fn access(&mut self, writes: bool, node: Node, horizon: Node) -> bool {
-        // The high bit of a half says that the reader is of consequence.
-        let younger = (self.readers | HIGH).wrapping_sub(u64::from(horizon.0) * BOTH);
-        let other = (self.readers ^ (u64::from(node.0) * BOTH) | HIGH).wrapping_sub(BOTH);
-        let busy = younger & other & HIGH;
+        let busy = self.busy(node, horizon);
         // A read has a place unless both are busy, a write is in conflict with either.
         let too_busy = busy >= select_unpredictable(writes, 1, HIGH);
         if too_busy | ((self.writer >= horizon) & (self.writer != node)) {
             return false;
         }
-        let both = u64::from(node.0) * BOTH;
-        let is_first = busy as u32 == 0;
-        let kept = select_unpredictable(is_first, LOWER << 32, LOWER);
         // A write leaves no readers.
-        self.readers = select_unpredictable(writes, 0, (self.readers & kept) | (both & !kept));
+        self.readers = select_unpredictable(writes, 0, self.with_reader(node, busy));
         self.writer = select_unpredictable(writes, node, self.writer);
         true
+    }
+
+    /// Remembers a reader, if there is room. Nothing before `horizon` is of consequence.
+    #[inline(always)]
+    pub fn read(&mut self, node: Node, horizon: Node) -> bool {
+        let busy = self.busy(node, horizon);
+        self.readers =
+            select_unpredictable(busy < HIGH, self.with_reader(node, busy), self.readers);
+        busy < HIGH
+    }
+
+    /// Remembers the writer, and no readers.
+    #[inline(always)]
+    pub fn write(&mut self, node: Node) {
+        (self.writer, self.readers) = (node, 0);
+    }
+
+    /// The high bits of those readers that are of consequence.
+    #[inline(always)]
+    fn busy(&self, node: Node, horizon: Node) -> u64 {
+        let younger = (self.readers | HIGH).wrapping_sub(u64::from(horizon.0) * BOTH);
+        let other = (self.readers ^ (u64::from(node.0) * BOTH) | HIGH).wrapping_sub(BOTH);
+        younger & other & HIGH
+    }
+
+    /// The readers, with another one in the first place that is not busy.
+    #[inline(always)]
+    fn with_reader(&self, node: Node, busy: u64) -> u64 {
+        let kept = select_unpredictable(busy as u32 == 0, LOWER << 32, LOWER);
+        (self.readers & kept) | (u64::from(node.0) * BOTH & !kept)
     }
 
     /// One of the readers.
@@ -93,11 +117,6 @@ impl Variable {
     pub fn set_reader(&mut self, place: Place, node: Node) {
         let place = place.shift();
         self.readers = (self.readers & !(LOWER << place)) | u64::from(node.0) << place;
-    }
-
-    /// Forgets the readers.
-    pub fn clear_readers(&mut self) {
-        self.readers = 0;
     }
 
     /// The list that is in the second place, if one is.

@@ -111,7 +111,7 @@ impl Record {
     /// Nobody alive comes before it, but perhaps the elder; and so it will be.
     #[inline(always)]
     fn is_settled(&self) -> bool {
-        self.sources == 0 && self.state == State::Finished
+        (self.sources == 0) & (self.state == State::Finished)
     }
 }
 
@@ -204,6 +204,11 @@ impl Precedence for Ordered {
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         node < self.watermark
+    }
+
+    #[inline(always)]
+    fn is_gone(&self, node: Node) -> bool {
+        self.links[node.0 as usize] == Link::DEAD
     }
 
     fn implies(&self, newer: Node, older: Node) -> bool {
@@ -458,9 +463,10 @@ impl Ordered {
             let later = &mut self.records[*target as usize];
             later.sources -= 1;
             later.after_elder |= after_elder;
-            if later.is_settled() {
-                self.pending.push(*target);
-            }
+            // No branch, because nobody can foretell it.
+            let count = self.pending.len() + usize::from(later.is_settled());
+            self.pending.push(*target);
+            self.pending.truncate(count);
         }
     }
 
