@@ -259,7 +259,9 @@ impl Frontier {
             sources[count] = source;
             count += usize::from(visitor.matters(source));
         }
-        sources[..count].iter().for_each(|&source| visitor.after(source));
+        for &source in &sources[..count] {
+            visitor.after(source);
+        }
         let node = visitor.settle();
         var.write(node);
         node

@@ -166,7 +166,7 @@ const WORTH_A_LOOK: u32 = 1 << 10;
 const TERM: usize = 1 << 8;
 
 /// A sweep is not worth while for fewer edges.
-const FEWEST_EDGES: usize = 1 << 10;
+const FEWEST_EDGES: usize = 1 << 12;
 
 /// It is not worth while to unite fewer records.
 const FEWEST_RECORDS: usize = 64;
@@ -292,6 +292,14 @@ impl Precedence for Ordered {
         if sources.is_empty() {
             self.sources = sources;
             return if own.is_none() { Node::DEAD } else { last };
+        }
+        if let (None, &[source]) = (own, &sources[..])
+            && self.records[source as usize].state == State::Finished
+        {
+            // It comes after one that has ended and after nobody else: that is all the same.
+            sources.clear();
+            self.sources = sources;
+            return self.records[source as usize].node;
         }
         let index = self.add(State::Finished, own);
         let node = self.records[index].node;
