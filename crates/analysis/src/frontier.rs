@@ -144,8 +144,8 @@ impl Frontier {
     ) -> usize {
         let Horizons { all, after_elder } = graph.horizons();
         match after_elder {
-            None => self.pass_beyond(events, standing, |_| all),
-            Some(second) => self.pass_beyond(events, standing, |node| {
+            None => self.pass_beyond(events, graph, standing, |_| all),
+            Some(second) => self.pass_beyond(events, graph, standing, |node| {
                 if graph.is_after_elder(node) { second } else { all }
             }),
         }
@@ -155,6 +155,7 @@ impl Frontier {
     fn pass_beyond(
         &mut self,
         events: &[Event],
+        graph: &impl Precedence,
         standing: impl Fn(ThreadId) -> Standing,
         horizon: impl Fn(Node) -> Node,
     ) -> usize {
@@ -163,7 +164,8 @@ impl Frontier {
             let Some(access) = event.op.access() else { return true };
             let Standing { node, settled } = standing(event.thread);
             let variable = &mut variables[access.variable.index()];
-            !(settled && variable.access(access.writes, node, horizon(node)))
+            let is_gone = |writer| graph.is_gone(writer);
+            !(settled && variable.access(access.writes, node, horizon(node), is_gone))
         });
         passed.unwrap_or(events.len())
     }

@@ -63,11 +63,18 @@ impl Variable {
     /// Reads and writes, of the first and of the second reader, all go the same way, and there is one
     /// branch for all reasons: what cannot be foretold costs more as a branch than as arithmetic.
     #[inline(always)]
-    pub fn access(&mut self, writes: bool, node: Node, horizon: Node) -> bool {
+    pub fn access(
+        &mut self,
+        writes: bool,
+        node: Node,
+        horizon: Node,
+        is_gone: impl Fn(Node) -> bool,
+    ) -> bool {
         let busy = self.busy(node, horizon);
         // A read has a place unless both are busy, a write is in conflict with either.
         let too_busy = busy >= select_unpredictable(writes, 1, HIGH);
-        if too_busy | ((self.writer >= horizon) & (self.writer != node)) {
+        let writer = self.writer;
+        if too_busy | ((writer >= horizon) & (writer != node) & !is_gone(writer)) {
             return false;
         }
         // A write leaves no readers.

@@ -208,7 +208,8 @@ impl Precedence for Ordered {
 
     #[inline(always)]
     fn is_gone(&self, node: Node) -> bool {
-        self.links[node.0 as usize] == Link::DEAD
+        // Old ones are not looked up: the others are few, and stay in the cache.
+        self.links[node.0.max(self.watermark.0 - 1) as usize] == Link::DEAD
     }
 
     fn implies(&self, newer: Node, older: Node) -> bool {
