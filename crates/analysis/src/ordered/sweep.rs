@@ -29,7 +29,7 @@ impl Ordered {
             self.unite_at = FEWEST_RECORDS.max(3 * left).max(16 * self.running);
         }
         self.rebuild(&alive);
-        self.sweep_at = FEWEST_EDGES + 16 * self.edges.len();
+        self.sweep_at = FEWEST_EDGES + 8 * self.edges.len();
         self.searches = 0;
     }
 
