@@ -110,7 +110,7 @@ impl Variable {
     #[inline(always)]
     fn with_reader(&self, node: Node, busy: u64) -> u64 {
         let kept = select_unpredictable(busy as u32 == 0, LOWER << 32, LOWER);
-        (self.readers & kept) | (u64::from(node.0) * BOTH & !kept)
+        (self.readers & kept) | ((u64::from(node.0) * BOTH) & !kept)
     }
 
     /// One of the readers.
@@ -136,5 +136,66 @@ impl Variable {
     /// Puts a list into the second place.
     pub fn set_list(&mut self, list: u32) {
         self.set_reader(Place::Second, Node(list | LIST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the arithmetic must come to, told at length.
+    fn expected(before: Variable, writes: bool, node: Node, horizon: Node) -> Option<Variable> {
+        let matters = |other: Node| other >= horizon && other != node;
+        let busy = Place::BOTH.map(|place| matters(before.reader(place)));
+        let mut after = before;
+        match (writes, busy) {
+            _ if matters(before.writer) => return None,
+            (true, [true, _] | [_, true]) | (false, [true, true]) => return None,
+            (true, [false, false]) => (after.writer, after.readers) = (node, 0),
+            (false, [false, _]) => after.set_reader(Place::First, node),
+            (false, [true, false]) => after.set_reader(Place::Second, node),
+        }
+        Some(after)
+    }
+
+    #[test]
+    fn an_access_is_remembered_unless_an_earlier_one_matters() {
+        let nodes = [Node::DEAD, Node(4), Node(5), Node(6), Node(LIST - 1)];
+        let readers = [Node::DEAD, Node(4), Node(5), Node(6), Node(LIST), Node(LIST | 7)];
+        for (writer, first, second) in
+            nodes.iter().flat_map(|w| nodes.iter().flat_map(move |f| readers.map(|s| (*w, *f, s))))
+        {
+            let mut before = Variable { writer, ..Variable::UNTOUCHED };
+            before.set_reader(Place::First, first);
+            before.set_reader(Place::Second, second);
+            for (writes, node, horizon) in [true, false].into_iter().flat_map(|writes| {
+                nodes.into_iter().flat_map(move |n| nodes.map(|horizon| (writes, n, horizon)))
+            }) {
+                let mut after = before;
+                let passed = after.access(writes, node, horizon, |_| false);
+                let expected = expected(before, writes, node, horizon);
+                assert_eq!(passed, expected.is_some());
+                let Variable { readers, writer } = expected.unwrap_or(before);
+                assert_eq!((after.readers, after.writer), (readers, writer));
+            }
+        }
+    }
+
+    #[test]
+    fn a_writer_that_is_gone_does_not_matter() {
+        let mut variable = Variable { writer: Node(9), ..Variable::UNTOUCHED };
+        assert!(!variable.access(false, Node(10), Node(3), |_| false));
+        assert!(variable.access(false, Node(10), Node(3), |writer| writer == Node(9)));
+        assert_eq!(variable.reader(Place::First), Node(10));
+    }
+
+    #[test]
+    fn a_list_is_in_the_second_place() {
+        let mut variable = Variable::UNTOUCHED;
+        variable.set_reader(Place::First, Node(3));
+        variable.set_list(12);
+        assert_eq!((variable.list(), variable.reader(Place::First)), (Some(12), Node(3)));
+        variable.set_reader(Place::Second, Node(4));
+        assert_eq!(variable.list(), None);
     }
 }
