@@ -71,6 +71,17 @@ enum Object {
     Thread(ThreadId),
 }
 
+impl Object {
+    fn is_barrier(&self) -> bool {
+        match self {
+            Object::Barrier(_) => true,
+            Object::Variable(_) | Object::Lock(_) | Object::Semaphore(_) | Object::Thread(_) => {
+                false
+            }
+        }
+    }
+}
+
 fn object(act: Act) -> Option<Object> {
     match act {
         Act::Access { var, .. } => Some(Object::Variable(var)),
@@ -167,8 +178,10 @@ impl Watch {
             | Act::Nothing => return None,
         };
         if round.fresh {
+            // A thread's latest event stays what it is, even if the round is over that it left.
             let over = |latest: &Latest| latest.round == Some(round.slot);
-            self.watched.values_mut().for_each(|all| all.retain(|latest| !over(latest)));
+            let barriers = self.watched.iter_mut().filter(|(what, _)| what.is_barrier());
+            barriers.for_each(|(_, all)| all.retain(|latest| !over(latest)));
         }
         Some(round.slot)
     }
