@@ -132,3 +132,15 @@ fn a_join_after_a_barrier_round_has_a_reason() {
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("exit(b)"), "{said}");
 }
+
+/// The filter ended with an error, because it did not know yet how many events there are. And a
+/// thread whose only access was left out by the filter seemed to do nothing, and the violation
+/// that its join closes was missed.
+#[test]
+fn the_filter_leaves_something_of_every_thread() {
+    let trace = "1|begin(p)|1\n1|fork(2)|2\n2|r(x)|3\n1|join(2)|4\n1|end(p)|5\n";
+    for options in [&[][..], &["--filter-race-free"]] {
+        let (status, said) = check(trace, options);
+        assert_eq!(status, Some(1), "{options:?}: {said}");
+    }
+}

@@ -236,7 +236,10 @@ pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
 /// Finds out which variables have races.
 fn race_filter(trace: &Trace) -> Result<RaceFilter, Error> {
     let mut detector = RaceDetector::default();
-    pass(trace, u64::MAX, &mut [&mut detector])?;
+    let mut open = trace.open()?;
+    let (_, outcome) = trace.read(&mut open, |batch| detector.events(batch));
+    outcome?;
+    detector.finish();
     Ok(RaceFilter::new(&detector))
 }
 

@@ -7,7 +7,8 @@
 //! external serializability: the verdict, and the event of the first violation. Every pair of
 //! conflicting accesses e, f that is left out has a path of synchronization from e to f, which
 //! ends in f's thread at or before f; so whatever f would close is closed before f. Variables with
-//! atomic accesses are kept: a plain access is not a race with an atomic one, but conflicts.
+//! atomic accesses are kept: a plain access is not a race with an atomic one, but conflicts. The first
+//! event of each thread is kept, because to fork and join a thread that does nothing orders nothing.
 //!
 //! What is lost:
 //! - explanations: a cycle is shown by the locks that order it, not by the data that it is about;
@@ -75,6 +76,8 @@ pub struct WithoutRaceFree<A> {
     analysis: A,
     filter: RaceFilter,
     numbers: Kept,
+    /// The threads that have acted.
+    acted: Vec<bool>,
     /// What is left of a batch.
     rest: Batch,
 }
@@ -83,7 +86,7 @@ impl<A: Analysis> WithoutRaceFree<A> {
     /// Gives a fresh analysis what the filter keeps.
     pub fn new(analysis: A, filter: RaceFilter) -> Self {
         let (numbers, rest) = (Kept::default(), Batch::default());
-        WithoutRaceFree { analysis, filter, numbers, rest }
+        WithoutRaceFree { analysis, filter, numbers, acted: Vec::new(), rest }
     }
 
     /// The analysis. The event numbers that it tells are those of the rest.
@@ -110,8 +113,10 @@ impl<A: Analysis> Analysis for WithoutRaceFree<A> {
         self.rest.first = self.numbers.kept + 1;
         self.rest.counts = batch.counts;
         self.rest.events.clear();
+        self.acted.resize(self.acted.len().max(batch.counts.threads), false);
         for event in &batch.events {
-            let keep = self.filter.keeps(event);
+            let is_first = !std::mem::replace(&mut self.acted[event.thread.index()], true);
+            let keep = is_first || self.filter.keeps(event);
             self.numbers.push(keep);
             if keep {
                 self.rest.events.push(*event);
