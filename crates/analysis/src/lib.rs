@@ -32,6 +32,7 @@ pub mod occurrence;
 pub mod ordered;
 pub mod plain;
 pub mod precedence;
+pub mod predict;
 pub mod race;
 #[cfg(any(test, feature = "testing"))]
 pub mod random;
