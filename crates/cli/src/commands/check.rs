@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::ValueHint;
 use paceline_analysis::Analysis as _;
-use paceline_analysis::witness::Witness;
+use paceline_analysis::explain::witness::Witness;
 use paceline_report::compose;
 use paceline_report::outcome::Outcome;
 use paceline_trace::format::Format;
