@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use paceline_analysis::Analysis;
-use paceline_analysis::contested::Contested;
+use paceline_analysis::explain::contested::Contested;
 use paceline_trace::Batch;
 use paceline_trace::pipeline::Reading;
 
@@ -110,7 +110,7 @@ pub(crate) fn first(
 
 #[cfg(test)]
 mod tests {
-    use paceline_analysis::blame::Blame;
+    use paceline_analysis::explain::blame::Blame;
 
     use super::*;
     use crate::trace_input::ReadOptions;

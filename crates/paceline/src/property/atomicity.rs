@@ -6,8 +6,8 @@
 use std::ops::ControlFlow;
 
 use paceline_analysis::atomicity::{self, Atomicity as Engine, Running, Velodrome};
-use paceline_analysis::blame::Blame;
-use paceline_analysis::components::Components;
+use paceline_analysis::explain::blame::Blame;
+use paceline_analysis::explain::components::Components;
 use paceline_analysis::explain::{BlockRef, Explainer};
 use paceline_analysis::finding::{Finding, Rule};
 use paceline_analysis::race::{RaceDetector, RaceFilter, WithoutRaceFree};

@@ -2,9 +2,9 @@
 //! other thread interferes.
 
 use paceline_analysis::Analysis;
-use paceline_analysis::conflict_freedom::ConflictFreedom;
+use paceline_analysis::determinism::conflict_freedom::ConflictFreedom;
+use paceline_analysis::determinism::external::{self, External};
 use paceline_analysis::explain::{Boundaries, Explainer};
-use paceline_analysis::external::{self, External};
 use paceline_analysis::finding::{Finding, Rule};
 use paceline_report::{compose, model};
 use paceline_trace::Symbols;

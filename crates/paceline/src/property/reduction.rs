@@ -2,10 +2,10 @@
 //! the same trace confirms says so.
 
 use paceline_analysis::Analysis;
-use paceline_analysis::atomizer::Atomizer;
 use paceline_analysis::explain::{BlockRef, EventRef};
 use paceline_analysis::finding::{Finding, Rule};
 use paceline_analysis::occurrence::{Block, Target};
+use paceline_analysis::reduction::atomizer::Atomizer;
 use paceline_report::{compose, model};
 use paceline_trace::{Event, LockId, Symbols};
 
