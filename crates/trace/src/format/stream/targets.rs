@@ -10,11 +10,13 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::ids::Ids;
-use super::wire;
+use paceline_wire as wire;
+
 use crate::composed::{Class, Composed, Shown};
-use crate::event::Kind;
-use crate::symbols::{Interner, Symbols};
+use crate::event::{Kind, NameSpace};
+use crate::id_table::Ids;
+use crate::interner::Interner;
+use crate::symbols::Symbols;
 
 /// What several sites may be about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -44,8 +46,8 @@ pub(super) struct Targets {
     /// Locks and whatever else is no variable.
     others: Ids<u64>,
     other_elements: Ids<(u64, u64)>,
-    /// By name space (a kind stands for its own) and name.
-    numbers: HashMap<(u8, u32), TargetNo>,
+    /// By name space and name.
+    numbers: HashMap<(NameSpace, u32), TargetNo>,
     /// The names, by number.
     names: Vec<u32>,
     /// What objects whose class is not known yet have variables of.
@@ -56,31 +58,12 @@ pub(super) struct Targets {
     shown: HashMap<(u32, u32), TargetNo>,
 }
 
-/// Kinds with targets of the same sort.
-fn space(kind: Kind) -> u8 {
-    match kind {
-        Kind::Read | Kind::Write | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate => 0,
-        Kind::Acquire
-        | Kind::Release
-        | Kind::AcquireShared
-        | Kind::ReleaseShared
-        | Kind::PreWait
-        | Kind::PostWait
-        | Kind::Notify => 1,
-        Kind::Post | Kind::Take => 2,
-        Kind::BarrierEnter | Kind::BarrierExit => 3,
-        Kind::Fork | Kind::Join => 4,
-        Kind::Begin | Kind::End => 5,
-        Kind::Yield => 6,
-    }
-}
-
 impl Targets {
     /// The number of what sites of this kind with this name are about.
     pub(super) fn number(&mut self, kind: Kind, name: u32) -> TargetNo {
         // There are no more of them than sites, so that they have room where sites have.
         let next = TargetNo(self.names.len() as u32);
-        let number = *self.numbers.entry((space(kind), name)).or_insert(next);
+        let number = *self.numbers.entry((kind.name_space(), name)).or_insert(next);
         if number == next {
             self.names.push(name);
         }
@@ -390,7 +373,7 @@ mod tests {
         fn id(&mut self, kind: Kind, name: u32, object: u64, index: Option<u64>) -> u32 {
             let Model { targets, symbols, names } = self;
             let target = Target::new(targets.number(kind, name), object, index.unwrap_or(0));
-            if space(kind) != 0 {
+            if kind.name_space() != NameSpace::Variable {
                 return targets.other(kind, target, index.is_some(), names, symbols);
             }
             let vars = Arc::make_mut(symbols).vars.composed_mut();

@@ -4,6 +4,7 @@
 
 use crate::event::{Event, Op};
 use crate::ids::{LockId, Site, ThreadId};
+use crate::ops;
 
 /// Who holds which lock, as far as was told.
 #[derive(Default)]
@@ -27,23 +28,10 @@ impl Holders {
         match event.op {
             Op::Acquire(lock) | Op::PostWait(lock) => self.acquire(event.thread, lock),
             Op::Release(lock) | Op::PreWait(lock) => self.release(event.thread, lock),
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::AcquireShared(_)
-            | Op::ReleaseShared(_)
-            | Op::Fork(_)
-            | Op::Join(_)
-            | Op::Begin(_)
-            | Op::End(_)
-            | Op::Yield
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => Mended::Whole,
+            ops!(Access | Thread | Block | Semaphore | Barrier) => Mended::Whole,
+            Op::AcquireShared(_) | Op::ReleaseShared(_) | Op::Notify(_) | Op::Yield => {
+                Mended::Whole
+            }
         }
     }
 

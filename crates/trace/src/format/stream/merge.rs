@@ -13,7 +13,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::hint::select_unpredictable;
 
-use super::wire::{self, MAX_STRIPES, VERSION_BITS, damaged};
+use paceline_wire::{self as wire, MAX_STRIPES, VERSION_BITS};
+
+use super::damaged;
 use crate::error::Error;
 
 /// A record with its stamp.

@@ -1,6 +1,7 @@
 //! The bytes of a recorded stream: frames and records.
 //!
-//! All numbers are little endian. The stream starts with [`MAGIC`] and the `u32` [`VERSION`];
+//! All numbers are little endian. The stream starts with [`MAGIC`] and the `u32`
+//! [`VERSION`];
 //! then come frames: `u32` length of the payload, `u8` kind of frame, payload. A *text* inside a
 //! payload is a `u32` length and that many bytes; a text that ends a payload has no length.
 //!
@@ -20,115 +21,10 @@
 //! What a frame refers to has been sent before it. End says that everything has been sent;
 //! without it the stream was cut.
 //!
-//! A *record* is two to three words of 64 bits (one, if the event needs no stamp), and lies in one
-//! chunk as a whole: site (low 24 bits) and object (40 bits); stripe (high 20 bits) and version
-//! (44 bits) if the site's kind is [`is_stamped`]; the index if the site has
-//! [`SiteFlags::INDEXED`]. A stripe's versions start with 0 and have no gaps: each stamp that was
-//! taken is sent. For fork and join the object is the id of the thread; for everything else 0 means
-//! that there is no object, as for static fields.
+//! What the words of a record hold is in `layout.rs`.
 
-pub use super::frames::{FrameReader, Next};
-use crate::error::{Error, Place};
-use crate::event::Kind;
-
-/// The first bytes of a stream.
-pub const MAGIC: [u8; 8] = *b"PACESTRM";
-/// The version of this layout.
-pub const VERSION: u32 = 1;
-/// No payload is longer: a longer one is damage.
-pub const MAX_PAYLOAD: usize = 1 << 24;
-/// How many bits of a record's first word are the site.
-pub const SITE_BITS: u32 = 24;
-/// The highest site.
-pub const MAX_SITE: u32 = (1 << SITE_BITS) - 1;
-/// The highest object id.
-pub const MAX_OBJECT: u64 = (1 << (64 - SITE_BITS)) - 1;
-/// How many bits of a stamp are the version; the rest is the stripe.
-pub const VERSION_BITS: u32 = 44;
-/// How many stripes there can be.
-pub const MAX_STRIPES: u32 = 1 << (64 - VERSION_BITS);
-/// The kind byte of a site whose records are stamps only: they order, and are no events. A thread
-/// has one at its start (after the fork, on the same stripe) and one at its end (before a join).
-pub const ORDER_ONLY: u8 = 0xff;
-
-/// The first word of a record.
-#[inline(always)]
-pub fn pack(site: u32, object: u64) -> u64 {
-    u64::from(site) | object << SITE_BITS
-}
-
-/// Site and object of a record's first word.
-#[inline(always)]
-pub fn unpack(word: u64) -> (u32, u64) {
-    (word as u32 & MAX_SITE, word >> SITE_BITS)
-}
-
-/// The second word of a stamped record.
-#[inline(always)]
-pub fn stamp(stripe: u32, version: u64) -> u64 {
-    u64::from(stripe) << VERSION_BITS | version
-}
-
-/// Stripe and version of a stamp.
-#[inline(always)]
-pub fn unstamp(word: u64) -> (u32, u64) {
-    ((word >> VERSION_BITS) as u32, word & ((1 << VERSION_BITS) - 1))
-}
-
-/// The kinds of events in the order of their codes. It is part of the format: new kinds go to the end.
-const KINDS: [Kind; Kind::ALL.len()] = [
-    Kind::Read,
-    Kind::Write,
-    Kind::Acquire,
-    Kind::Release,
-    Kind::AcquireShared,
-    Kind::ReleaseShared,
-    Kind::Fork,
-    Kind::Join,
-    Kind::Begin,
-    Kind::End,
-    Kind::Yield,
-    Kind::PreWait,
-    Kind::PostWait,
-    Kind::Notify,
-    Kind::AtomicRead,
-    Kind::AtomicWrite,
-    Kind::AtomicUpdate,
-    Kind::Post,
-    Kind::Take,
-    Kind::BarrierEnter,
-    Kind::BarrierExit,
-];
-
-/// The code of a kind.
-fn kind_code(kind: Kind) -> u8 {
-    let code = KINDS.iter().position(|&other| other == kind);
-    code.map_or(ORDER_ONLY, |code| code as u8)
-}
-
-/// Whether records of this kind carry a stamp. Those that conflict with no other thread do not.
-pub fn is_stamped(kind: Kind) -> bool {
-    match kind {
-        Kind::Begin | Kind::End | Kind::Yield | Kind::Notify => false,
-        Kind::Read
-        | Kind::Write
-        | Kind::Acquire
-        | Kind::Release
-        | Kind::AcquireShared
-        | Kind::ReleaseShared
-        | Kind::Fork
-        | Kind::Join
-        | Kind::PreWait
-        | Kind::PostWait
-        | Kind::AtomicRead
-        | Kind::AtomicWrite
-        | Kind::AtomicUpdate
-        | Kind::Post
-        | Kind::Take
-        | Kind::BarrierEnter
-        | Kind::BarrierExit => true,
-    }
-}
+use crate::kind::Kind;
+use crate::layout::{FRAME_HEADER_LEN, FrameCode, MAGIC, ORDER_ONLY, VERSION, kind_code};
 
 /// What a record of a site is, beyond its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -137,7 +33,8 @@ pub struct SiteFlags(pub u8);
 impl SiteFlags {
     /// The record has an index, as for array elements.
     pub const INDEXED: SiteFlags = SiteFlags(1);
-    const KNOWN: u8 = 1;
+    /// All flags that there are: others are damage.
+    pub(crate) const KNOWN: u8 = 1;
 
     /// Whether the record has an index.
     pub fn is_indexed(self) -> bool {
@@ -194,32 +91,6 @@ pub struct NoteFrame<'a> {
     pub number: u64,
 }
 
-/// The keys of notes. Numbers of notes with the same key and text are added up.
-pub mod note {
-    /// How many of something were put under observation: the text says of what (`classes`).
-    pub const OBSERVED: &[u8] = b"observed";
-    /// Something could not be observed: the text says what and why.
-    pub const FAILED: &[u8] = b"failed";
-    /// Something was left out on purpose (`final fields`): the text says what.
-    pub const FILTER: &[u8] = b"filter";
-    /// The program ordered its threads in a way that is not in the trace: the text says how. What
-    /// follows from the absence of an order, such as a race, is then no certainty.
-    pub const UNMODELLED: &[u8] = b"unmodelled";
-    /// Some events may have been recorded in another order than they happened in: the text says
-    /// which and why. Then nothing that is found is a certainty.
-    pub const INEXACT: &[u8] = b"inexact";
-    /// Events that were not sent: the text says why.
-    pub const LOST: &[u8] = b"lost";
-    /// Anything else that a reader of the report should know.
-    pub const REMARK: &[u8] = b"remark";
-    /// A text for `FILTER`: what a block repeats without consequences.
-    pub const REPEATED: &[u8] = b"accesses that repeat one of the same block (a check of other \
-        blocks, of reduction or of cooperability may miss something)";
-    /// The same where accesses that order threads are left out too. Then a race is no certainty.
-    pub const REPEATED_ORDER: &[u8] = b"accesses that repeat one of the same block, also of \
-        volatile variables (a check of anything but these blocks may miss something)";
-}
-
 /// One frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Frame<'a> {
@@ -261,7 +132,8 @@ pub enum Frame<'a> {
     End,
 }
 
-const ALL_METHODS: u32 = 1;
+/// The flag of a Hello frame for [`Hello::all_methods`].
+pub(crate) const ALL_METHODS: u32 = 1;
 
 /// Appends the start of a stream.
 pub fn put_preamble(out: &mut Vec<u8>) {
@@ -273,7 +145,7 @@ pub fn put_preamble(out: &mut Vec<u8>) {
 pub fn chunk_header(thread: u32, bytes: usize) -> [u8; 9] {
     let mut header = [0; 9];
     header[..4].copy_from_slice(&(bytes as u32 + 4).to_le_bytes());
-    header[4] = 6;
+    header[4] = FrameCode::Chunk as u8;
     header[5..].copy_from_slice(&thread.to_le_bytes());
     header
 }
@@ -282,22 +154,22 @@ impl Frame<'_> {
     /// Appends the frame.
     pub fn put(&self, out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend_from_slice(&[0, 0, 0, 0, self.code()]);
+        out.extend_from_slice(&[0, 0, 0, 0, self.code() as u8]);
         self.put_payload(out);
-        let len = (out.len() - start - 5) as u32;
+        let len = (out.len() - start - FRAME_HEADER_LEN) as u32;
         out[start..start + 4].copy_from_slice(&len.to_le_bytes());
     }
 
-    fn code(&self) -> u8 {
+    fn code(&self) -> FrameCode {
         match self {
-            Frame::Hello(_) => 1,
-            Frame::Name { .. } => 2,
-            Frame::Object { .. } => 3,
-            Frame::Site(_) => 4,
-            Frame::Thread { .. } => 5,
-            Frame::Chunk { .. } => 6,
-            Frame::Note(_) => 7,
-            Frame::End => 8,
+            Frame::Hello(_) => FrameCode::Hello,
+            Frame::Name { .. } => FrameCode::Name,
+            Frame::Object { .. } => FrameCode::Object,
+            Frame::Site(_) => FrameCode::Site,
+            Frame::Thread { .. } => FrameCode::Thread,
+            Frame::Chunk { .. } => FrameCode::Chunk,
+            Frame::Note(_) => FrameCode::Note,
+            Frame::End => FrameCode::End,
         }
     }
 
@@ -347,102 +219,13 @@ fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
-/// Takes fields off the front of a payload.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.bytes(N)?.try_into().ok()
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    fn long(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    fn text(&mut self) -> Option<&'a [u8]> {
-        let len = self.number()?;
-        self.bytes(len as usize)
-    }
-
-    fn rest(&mut self) -> &'a [u8] {
-        std::mem::take(&mut self.0)
-    }
-}
-
-/// Decodes a payload; `None` if it is not what a writer makes.
-pub(super) fn decode(code: u8, payload: &[u8]) -> Option<Frame<'_>> {
-    let mut fields = Fields(payload);
-    let frame = match code {
-        1 => Frame::Hello(take_hello(&mut fields)?),
-        2 => Frame::Name { id: fields.number()?, name: fields.rest() },
-        3 => Frame::Object { object: fields.long()?, class: fields.number()? },
-        4 => Frame::Site(take_site(&mut fields)?),
-        5 => Frame::Thread { id: fields.number()?, name: fields.rest() },
-        6 => {
-            let thread = fields.number()?;
-            let records = fields.rest();
-            records.len().is_multiple_of(8).then_some(Frame::Chunk { thread, records })?
-        }
-        7 => {
-            let (number, key) = (fields.long()?, fields.text()?);
-            Frame::Note(NoteFrame { key, text: fields.rest(), number })
-        }
-        8 => Frame::End,
-        _ => return None,
-    };
-    fields.0.is_empty().then_some(frame)
-}
-
-fn take_hello<'a>(fields: &mut Fields<'a>) -> Option<Hello<'a>> {
-    let (pid, stripes, flags) = (fields.number()?, fields.number()?, fields.number()?);
-    let known = flags <= ALL_METHODS && stripes <= MAX_STRIPES;
-    known.then_some(Hello {
-        pid,
-        stripes,
-        all_methods: flags & ALL_METHODS != 0,
-        front_end: fields.text()?,
-        version: fields.text()?,
-        command: fields.rest(),
-    })
-}
-
-fn take_site(fields: &mut Fields<'_>) -> Option<SiteFrame> {
-    let id = fields.number()?;
-    let [code, flags] = fields.array()?;
-    let kind = match code {
-        ORDER_ONLY => None,
-        code => Some(*KINDS.get(usize::from(code))?),
-    };
-    let known = flags & !SiteFlags::KNOWN == 0;
-    known.then_some(SiteFrame {
-        id,
-        kind,
-        flags: SiteFlags(flags),
-        file: fields.number()?,
-        method: fields.number()?,
-        target: fields.number()?,
-        line: fields.number()?,
-    })
-}
-
-/// What is wrong with a stream.
-pub(super) fn damaged(message: String) -> Error {
-    Error::damaged(Place::default(), message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
+    use crate::layout::MAX_OBJECT;
+    use crate::note;
+    use crate::reader::{FrameReader, Next};
 
     const SITE: SiteFrame = SiteFrame {
         id: 1,
@@ -510,15 +293,6 @@ mod tests {
         let mut whole = Vec::new();
         Frame::Chunk { thread: 9, records: &[5; 24] }.put(&mut whole);
         assert_eq!([&chunk_header(9, 24)[..], &[5; 24]].concat(), whole);
-    }
-
-    #[test]
-    fn words_are_packed_without_loss() {
-        assert_eq!(unpack(pack(MAX_SITE, MAX_OBJECT)), (MAX_SITE, MAX_OBJECT));
-        assert_eq!(unpack(pack(5, 0)), (5, 0));
-        let version = (1 << VERSION_BITS) - 1;
-        assert_eq!(unstamp(stamp(MAX_STRIPES - 1, version)), (MAX_STRIPES - 1, version));
-        assert_eq!(unstamp(stamp(3, 4)), (3, 4));
     }
 
     #[test]

@@ -3,8 +3,11 @@
 
 use std::io::{ErrorKind as IoErrorKind, Read};
 
-use super::wire::{Frame, MAGIC, MAX_PAYLOAD, VERSION, damaged, decode};
-use crate::error::{Error, show_bytes};
+use crate::decode::decode;
+use crate::error::Error;
+use crate::frame::Frame;
+use crate::layout::{FRAME_HEADER_LEN, MAGIC, MAX_PAYLOAD, VERSION};
+use crate::text::show_bytes;
 
 /// What reading on has brought.
 #[derive(Debug)]
@@ -30,9 +33,6 @@ pub struct FrameReader<R> {
 /// a full one.
 const BUFFER: usize = 1 << 17;
 
-/// The length and the kind of a frame.
-const HEADER_LEN: usize = 5;
-
 impl<R: Read> FrameReader<R> {
     /// Checks the start of a stream. An input that ends before it is over at once.
     pub fn new(input: R) -> Result<FrameReader<R>, Error> {
@@ -44,11 +44,11 @@ impl<R: Read> FrameReader<R> {
         let magic = bytes.len().min(MAGIC.len());
         if bytes[..magic] != MAGIC[..magic] {
             let shown = show_bytes(&bytes[..magic]);
-            return Err(damaged(format!("not a recorded stream: it starts with {shown}")));
+            return Err(Error::Damaged(format!("not a recorded stream: it starts with {shown}")));
         }
         let version = bytes.last_chunk().map_or(0, |version| u32::from_le_bytes(*version));
         if is_whole && version != VERSION {
-            return Err(damaged(format!(
+            return Err(Error::Damaged(format!(
                 "a stream of version {version}: this program reads version {VERSION}, so recorder \
                  and paceline are not of the same release"
             )));
@@ -59,23 +59,25 @@ impl<R: Read> FrameReader<R> {
 
     /// Reads the next frame.
     pub fn read(&mut self) -> Result<Next<'_>, Error> {
-        if !self.fill(HEADER_LEN)? {
+        if !self.fill(FRAME_HEADER_LEN)? {
             return Ok(Next::Over);
         }
-        let header = &self.buffer[self.start..self.start + HEADER_LEN];
+        let header = &self.buffer[self.start..self.start + FRAME_HEADER_LEN];
         let (code, len) = (header[4], header.first_chunk().map_or(0, |n| u32::from_le_bytes(*n)));
         let (at, len) = (self.offset, len as usize);
         if len > MAX_PAYLOAD {
-            return Err(damaged(format!("the frame at byte {at} would have {len} bytes")));
+            return Err(Error::Damaged(format!("the frame at byte {at} would have {len} bytes")));
         }
-        if !self.fill(HEADER_LEN + len)? {
+        if !self.fill(FRAME_HEADER_LEN + len)? {
             return Ok(Next::Over);
         }
-        let payload = self.start + HEADER_LEN..self.start + HEADER_LEN + len;
-        self.take(HEADER_LEN + len);
+        let payload = self.start + FRAME_HEADER_LEN..self.start + FRAME_HEADER_LEN + len;
+        self.take(FRAME_HEADER_LEN + len);
         match decode(code, &self.buffer[payload]) {
             Some(frame) => Ok(Next::Frame(frame)),
-            None => Err(damaged(format!("the frame at byte {at} (kind {code}) makes no sense"))),
+            None => {
+                Err(Error::Damaged(format!("the frame at byte {at} (kind {code}) makes no sense")))
+            }
         }
     }
 
@@ -117,8 +119,8 @@ impl<R: Read> FrameReader<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::put_preamble;
     use super::*;
+    use crate::frame::put_preamble;
 
     /// Gives few bytes at a time.
     struct Slow<'a>(&'a [u8], usize);

@@ -2,8 +2,7 @@
 //! stream that all of them go to.
 //!
 //! ```
-//! use paceline_trace::Kind;
-//! use paceline_trace::record::{Recorder, SiteText, Target, wire::Hello};
+//! use paceline_wire::{Hello, Kind, Recorder, SiteText, Target};
 //!
 //! let recorder = Recorder::new(Vec::new(), &Hello::default())?;
 //! let site = SiteText { target: b"Account.balance", file: b"bank.rs", line: 7, ..SiteText::new(Kind::Read) };
@@ -29,8 +28,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::output::{Output, SiteText};
-use super::wire::{self, Hello};
+use crate::frame::Hello;
+use crate::layout::{MAX_OBJECT, is_stamped, pack, stamp};
+use crate::output::{Output, SiteText};
 
 /// How many stripes there are: so many that two things seldom share one.
 const STRIPES: u32 = 1 << 12;
@@ -126,7 +126,7 @@ impl Recorder {
     /// A new object of this class.
     pub fn object(&self, class: &[u8]) -> io::Result<u64> {
         let object = self.0.objects.fetch_add(1, Ordering::Relaxed);
-        if object > wire::MAX_OBJECT {
+        if object > MAX_OBJECT {
             return Err(too_many());
         }
         lock(&self.0.output).object(object, class);
@@ -147,7 +147,7 @@ impl Recorder {
         ThreadRecorder { shared: Arc::clone(&self.0), buffer }
     }
 
-    /// Tells the report something; the key is one of [`wire::note`].
+    /// Tells the report something; the key is one of [`crate::note`].
     pub fn note(&self, key: &[u8], text: &[u8], number: u64) {
         lock(&self.0.output).note(key, text, number);
     }
@@ -185,7 +185,7 @@ fn declare(output: &mut Output<Box<dyn Write + Send>>, site: &SiteText) -> io::R
     let id = output.site(site).ok_or_else(too_many)?;
     Ok(SiteNo {
         id,
-        is_stamped: site.kind.is_none_or(wire::is_stamped),
+        is_stamped: site.kind.is_none_or(is_stamped),
         is_indexed: site.flags.is_indexed(),
         salt: output.name(site.target),
     })
@@ -230,7 +230,7 @@ impl Shared {
         let free = take(state);
         // However the act ends, the next one finds the stripe free, and the version used.
         let _held = Held { state, free };
-        (wire::stamp(stripe, free >> 1), act())
+        (stamp(stripe, free >> 1), act())
     }
 }
 
@@ -295,7 +295,7 @@ impl ThreadRecorder {
 
     fn step<T>(&mut self, site: SiteNo, target: Target, stripe: u32, act: impl FnOnce() -> T) -> T {
         let (stamp, result) = self.shared.step(stripe, act);
-        let words = [wire::pack(site.id, target.object), stamp, target.index];
+        let words = [pack(site.id, target.object), stamp, target.index];
         self.put(&words[..if site.is_indexed { 3 } else { 2 }]);
         result
     }
@@ -303,7 +303,7 @@ impl ThreadRecorder {
     /// Records something that no other thread can see: the begin or end of a block, a yield.
     pub fn mark(&mut self, site: SiteNo) {
         debug_assert!(!site.is_stamped, "{site:?}");
-        self.put(&[wire::pack(site.id, 0)]);
+        self.put(&[pack(site.id, 0)]);
     }
 
     /// Records that this thread starts another; what is returned goes to that thread.

@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::wire::{self, Frame, Hello, NoteFrame, SiteFlags, SiteFrame};
-use crate::event::Kind;
+use crate::frame::{Frame, Hello, NoteFrame, SiteFlags, SiteFrame, chunk_header, put_preamble};
+use crate::kind::Kind;
+use crate::layout::MAX_SITE;
 
 /// Declarations are sent without a chunk when they have become this long.
 const ENOUGH: usize = 1 << 16;
@@ -53,7 +54,7 @@ impl<W: Write> Output<W> {
     /// Starts a stream.
     pub fn new(sink: W, hello: &Hello) -> Output<W> {
         let mut pending = Vec::new();
-        wire::put_preamble(&mut pending);
+        put_preamble(&mut pending);
         Frame::Hello(*hello).put(&mut pending);
         Output { sink, pending, names: HashMap::new(), sites: 0, threads: 0 }
     }
@@ -75,7 +76,7 @@ impl<W: Write> Output<W> {
     /// Declares a site; each call makes another one. `None` when there are too many.
     pub fn site(&mut self, site: &SiteText) -> Option<u32> {
         let id = self.sites + 1;
-        if id > wire::MAX_SITE {
+        if id > MAX_SITE {
             return None;
         }
         self.sites = id;
@@ -100,21 +101,21 @@ impl<W: Write> Output<W> {
         Frame::Object { object, class }.put(&mut self.pending);
     }
 
-    /// Tells the report something; the key is one of [`wire::note`].
+    /// Tells the report something; the key is one of [`crate::note`].
     pub fn note(&mut self, key: &[u8], text: &[u8], number: u64) {
         Frame::Note(NoteFrame { key, text, number }).put(&mut self.pending);
     }
 
     /// Sends records, and before them what was declared.
     pub fn chunk(&mut self, thread: u32, records: &[u64]) -> io::Result<()> {
-        self.pending.extend_from_slice(&wire::chunk_header(thread, size_of_val(records)));
+        self.pending.extend_from_slice(&chunk_header(thread, size_of_val(records)));
         self.pending.extend(records.iter().flat_map(|word| word.to_le_bytes()));
         self.write_pending()
     }
 
     /// Sends records that are bytes already (little endian), and before them what was declared.
     pub fn chunk_bytes(&mut self, thread: u32, records: &[u8]) -> io::Result<()> {
-        self.pending.extend_from_slice(&wire::chunk_header(thread, records.len()));
+        self.pending.extend_from_slice(&chunk_header(thread, records.len()));
         self.write_pending()?;
         self.sink.write_all(records)
     }
@@ -147,7 +148,7 @@ impl<W: Write> Output<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::wire::{FrameReader, Next};
+    use crate::reader::{FrameReader, Next};
 
     fn read(bytes: &[u8]) -> Vec<String> {
         let mut reader = FrameReader::new(bytes).expect("a stream");

@@ -4,16 +4,20 @@ use std::hint::select_unpredictable;
 use std::io::Read;
 use std::sync::Arc;
 
+use paceline_wire::{self as wire, Frame, FrameReader, Hello, Next, NoteFrame, SiteFrame};
+
+use super::damaged;
 use super::mend::{Holders, Mended};
 use super::merge::{Merge, Stamped};
 use super::targets::{Target, TargetNo, Targets};
-use super::wire::{self, Frame, FrameReader, Hello, Next, NoteFrame, SiteFrame, damaged};
 use crate::error::{Error, show_name};
-use crate::event::{Event, Kind, Op};
-use crate::ids::{BarrierId, LockId, SemaphoreId, Site, ThreadId};
+use crate::event::{Event, Kind, NameSpace, Op};
+use crate::ids::{Site, ThreadId};
+use crate::ops;
 use crate::recording::{NoteKind, Recording};
+use crate::sites::SiteInfo;
 use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
-use crate::symbols::{SiteInfo, Symbols};
+use crate::symbols::Symbols;
 
 type Input = Box<dyn Read + Send>;
 
@@ -356,32 +360,18 @@ impl Model {
         let place = Place { site, words, is_stamped, ..NOWHERE };
         let Some(kind) = frame.kind else { return place };
         let place = Place { actor: ThreadId(0), kind, ..place };
-        match kind {
-            Kind::Begin | Kind::End => {
+        match kind.name_space() {
+            NameSpace::Label => {
                 let label = Arc::make_mut(&mut self.symbols).label(target);
                 Place { id: label.0, ..place }
             }
-            Kind::Yield => place,
-            Kind::Fork | Kind::Join => Place { about: About::Thread, ..place },
-            Kind::Read
-            | Kind::Write
-            | Kind::AtomicRead
-            | Kind::AtomicWrite
-            | Kind::AtomicUpdate => {
+            NameSpace::Nothing => place,
+            NameSpace::Thread => Place { about: About::Thread, ..place },
+            NameSpace::Variable => {
                 let about = if is_indexed { About::Element } else { About::Field };
                 Place { target: self.targets.number(kind, frame.target), about, ..place }
             }
-            Kind::Acquire
-            | Kind::Release
-            | Kind::AcquireShared
-            | Kind::ReleaseShared
-            | Kind::PreWait
-            | Kind::PostWait
-            | Kind::Notify
-            | Kind::Post
-            | Kind::Take
-            | Kind::BarrierEnter
-            | Kind::BarrierExit => {
+            NameSpace::Lock | NameSpace::Semaphore | NameSpace::Barrier => {
                 let about = About::Rare { is_indexed };
                 Place { target: self.targets.number(kind, frame.target), about, ..place }
             }
@@ -463,26 +453,9 @@ impl Model {
     #[inline(always)]
     fn resolved(&mut self, op: Op) -> Result<Op, Error> {
         match op {
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Begin(_)
-            | Op::End(_)
-            | Op::Yield => Ok(op),
-            Op::Fork(other) | Op::Join(other) => Ok(Op::new(op.kind(), self.thread(other.0)?.0)),
-            Op::Acquire(LockId(rare))
-            | Op::Release(LockId(rare))
-            | Op::AcquireShared(LockId(rare))
-            | Op::ReleaseShared(LockId(rare))
-            | Op::PreWait(LockId(rare))
-            | Op::PostWait(LockId(rare))
-            | Op::Notify(LockId(rare))
-            | Op::Post(SemaphoreId(rare))
-            | Op::Take(SemaphoreId(rare))
-            | Op::BarrierEnter(BarrierId(rare))
-            | Op::BarrierExit(BarrierId(rare)) => Ok(self.rare_id(op.kind(), rare)),
+            ops!(Access | Block) | Op::Yield => Ok(op),
+            ops!(Thread(other)) => Ok(Op::new(op.kind(), self.thread(other.0)?.0)),
+            ops!(Lock | Semaphore | Barrier) => Ok(self.rare_id(op.kind(), op.id())),
         }
     }
 
