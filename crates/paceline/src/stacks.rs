@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use paceline_report::{compose, model};
 use paceline_trace::{Batch, Error, Event, EventNo, LabelId, Op, Site, Source as _, ThreadId};
 
-use crate::traces::Trace;
+use crate::trace_input::TraceInput;
 
 /// An open call or block.
 type Call = (LabelId, Site);
@@ -23,7 +23,7 @@ struct Stacks {
 }
 
 /// Tells the findings of a trace what was around their events.
-pub fn attach(trace: &Trace, findings: &mut [model::Finding]) -> Result<(), Error> {
+pub fn attach(trace: &TraceInput, findings: &mut [model::Finding]) -> Result<(), Error> {
     let events = findings.iter().flat_map(|f| f.threads.iter().map(|e| e.event));
     let mut stacks = Stacks::new(events.collect());
     if stacks.wanted.is_empty() {

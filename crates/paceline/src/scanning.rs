@@ -9,8 +9,8 @@ use paceline_report::model::{
 use paceline_report::outcome::Outcome;
 use paceline_scan::{Confidence, Report, Rule, ScanError, Site, Warning};
 
-use crate::args::show;
 use crate::sources::Sources;
+use crate::trace_input::show_path;
 
 /// What came of a scan: its report, then what could not be read. `sources` tells where the files
 /// are, if they are there; `rules` are those that were looked for.
@@ -35,7 +35,7 @@ fn composed(
     sources: Option<&Sources>,
 ) -> model::Report {
     let counts = &report.counts;
-    let shown: Vec<String> = paths.iter().map(|p| show(p)).collect();
+    let shown: Vec<String> = paths.iter().map(|p| show_path(p)).collect();
     let several = (shown.len() > 1).then(|| format!("scanned together: {}", shown.join(", ")));
     model::Report {
         schema: model::SCHEMA.to_owned(),
@@ -152,7 +152,7 @@ fn steps(warning: &Warning, sources: Option<&Sources>) -> Vec<Step> {
 /// The place of a site: the path of its file if that is known.
 fn site(site: &Site, sources: Option<&Sources>) -> String {
     let Some(file) = &site.file else { return text(&site.method) };
-    let found = sources.and_then(|s| s.path(Path::new(file))).map(show);
+    let found = sources.and_then(|s| s.path(Path::new(file))).map(show_path);
     let file = found.unwrap_or_else(|| text(file));
     match site.line {
         Some(line) => format!("{file}:{line}"),

@@ -5,10 +5,11 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 use std::thread;
 
-use anyhow::Context as _;
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
+
+use crate::Error;
 
 /// What is passed on.
 const FORWARDED: [i32; 6] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2];
@@ -26,19 +27,22 @@ impl Ended {
 }
 
 /// The program with its arguments.
-pub fn command(words: &[OsString]) -> anyhow::Result<Command> {
-    let (program, arguments) = words.split_first().context("there is no command to run")?;
+pub fn command(words: &[OsString]) -> Result<Command, Error> {
+    let (program, arguments) =
+        words.split_first().ok_or_else(|| Error::Usage("there is no command to run".to_owned()))?;
     let mut command = Command::new(program);
     command.args(arguments);
     Ok(command)
 }
 
 /// Runs the program to its end, passing on signals.
-pub fn run(mut command: Command, words: &[OsString]) -> anyhow::Result<Ended> {
-    let mut signals = Signals::new(FORWARDED).context("cannot pass on signals")?;
+pub fn run(mut command: Command) -> Result<Ended, Error> {
+    let cannot_forward = |source| Error::Setup { what: "cannot pass on signals", source };
+    let mut signals = Signals::new(FORWARDED).map_err(cannot_forward)?;
     let handle = signals.handle();
-    let name = || format!("cannot run {}", words[0].display());
-    let mut child = command.spawn().with_context(name)?;
+    let program = command.get_program().display().to_string();
+    let cannot_run = |source| Error::Run { program: program.clone(), source };
+    let mut child = command.spawn().map_err(cannot_run)?;
     let status = thread::scope(|scope| {
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         scope.spawn(move || {
@@ -50,7 +54,7 @@ pub fn run(mut command: Command, words: &[OsString]) -> anyhow::Result<Ended> {
         handle.close();
         status
     });
-    Ok(Ended(status.with_context(name)?))
+    Ok(Ended(status.map_err(cannot_run)?))
 }
 
 /// Passes a signal on, unless the terminal has sent it: that goes to the program as well.

@@ -22,11 +22,11 @@ use paceline_trace::{Batch, Error, Source as _, Symbols};
 use crate::merging::merge_alike;
 use crate::stacks;
 use crate::status::Status;
-use crate::traces::{Open, Trace, dropped, is_incomplete, notes};
+use crate::trace_input::{OpenTrace, TraceInput, dropped, is_incomplete, notes};
 use crate::verdict;
 
 /// What can be decided about a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Property {
     /// Every block is atomic (Velodrome, AeroDrome)
     Atomicity,
@@ -43,7 +43,8 @@ pub enum Property {
 }
 
 impl Property {
-    const EACH: [Property; 5] = [
+    /// Every single property.
+    pub const EACH: [Property; 5] = [
         Property::Atomicity,
         Property::Cooperability,
         Property::Determinism,
@@ -51,7 +52,27 @@ impl Property {
         Property::Reduction,
     ];
 
-    fn name(self) -> &'static str {
+    /// What it means, in a few words.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Property::Atomicity => "Every block is atomic (Velodrome, AeroDrome)",
+            Property::Cooperability => "Code between yields is free of interference (COPPER)",
+            Property::Determinism => "Blocks are deterministic although parallel (SingleTrack)",
+            Property::Race => "No two accesses race (FastTrack)",
+            Property::Reduction => {
+                "Locks follow the patterns of Eraser and Atomizer (warnings only)"
+            }
+            Property::All => "All of these",
+        }
+    }
+
+    /// The property with this name.
+    pub fn from_name(name: &str) -> Option<Property> {
+        Property::EACH.into_iter().chain([Property::All]).find(|p| p.name() == name)
+    }
+
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
         match self {
             Property::Atomicity => "atomicity",
             Property::Cooperability => "cooperability",
@@ -66,13 +87,21 @@ impl Property {
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Question {
+    /// What to decide.
     pub properties: Vec<Property>,
+    /// How to decide atomicity.
     pub engine: Engine,
+    /// Stop at the first violation.
     pub first_only: bool,
+    /// List every transaction on some cycle.
     pub all_transactions: bool,
+    /// Count the nodes of Velodrome's graph.
     pub node_counts: bool,
+    /// A join yields to the joined thread only.
     pub join_yields_to_child: bool,
+    /// Leave accesses of race-free variables out of the atomicity check.
     pub filter_race_free: bool,
+    /// Report at most this many findings.
     pub max_findings: usize,
 }
 
@@ -176,8 +205,8 @@ fn feed(
 /// The first pass. Half of many analyses get a thread of their own, unless one of them may stop the
 /// reading: where it stops must not depend on who is faster.
 fn decide(
-    trace: &Trace,
-    open: &mut Open,
+    trace: &TraceInput,
+    open: &mut OpenTrace,
     deciders: &mut Deciders,
     may_stop: bool,
 ) -> (Reading, Result<(), Error>) {
@@ -207,12 +236,14 @@ fn decide(
 
 /// A trace's report, and how it ended.
 pub struct Checked {
+    /// The report.
     pub report: model::Report,
+    /// How the analysis ended.
     pub status: Status,
 }
 
 /// Answers a question about a trace.
-pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
+pub fn check(trace: &mut TraceInput, question: &Question) -> Result<Checked, Error> {
     let mut open = trace.open_first()?;
     let filter = question.filter_race_free.then(|| race_filter(trace)).transpose()?;
     let mut deciders = Deciders::new(question, filter);
@@ -234,7 +265,7 @@ pub fn check(trace: &mut Trace, question: &Question) -> Result<Checked, Error> {
 }
 
 /// Finds out which variables have races.
-fn race_filter(trace: &Trace) -> Result<RaceFilter, Error> {
+fn race_filter(trace: &TraceInput) -> Result<RaceFilter, Error> {
     let mut detector = RaceDetector::default();
     let mut open = trace.open()?;
     let (_, outcome) = trace.read(&mut open, |batch| detector.events(batch));
@@ -298,7 +329,7 @@ impl Story {
     /// The same for the other properties that need a second look.
     fn tell_more(
         &mut self,
-        trace: &Trace,
+        trace: &TraceInput,
         question: &Question,
         deciders: &Deciders,
         events: u64,
@@ -322,7 +353,7 @@ impl Story {
 
     /// Nothing is read again when there is nothing to tell. `events` is how many were read.
     fn tell(
-        trace: &Trace,
+        trace: &TraceInput,
         question: &Question,
         engine: &dyn Atomicity,
         events: u64,
@@ -371,7 +402,7 @@ fn explained<'a>(all: &'a [Cycle], question: &Question) -> &'a [Cycle] {
 
 /// Finds the stories, in as many passes as that takes; `others` see the first of them.
 fn explain(
-    trace: &Trace,
+    trace: &TraceInput,
     events: u64,
     explainer: &mut Explainer,
     others: Vec<&mut dyn Analysis>,
@@ -395,7 +426,7 @@ fn findings_of(
 }
 
 /// Reads the first `events` events of a trace once more.
-fn pass(trace: &Trace, events: u64, analyses: &mut [&mut dyn Analysis]) -> Result<(), Error> {
+fn pass(trace: &TraceInput, events: u64, analyses: &mut [&mut dyn Analysis]) -> Result<(), Error> {
     let mut open = trace.open()?;
     let mut done = Vec::new();
     let (reading, outcome) = trace.read(&mut open, |batch| {
@@ -414,9 +445,9 @@ fn pass(trace: &Trace, events: u64, analyses: &mut [&mut dyn Analysis]) -> Resul
 }
 
 fn answer(
-    trace: &Trace,
+    trace: &TraceInput,
     question: &Question,
-    open: &Open,
+    open: &OpenTrace,
     reading: &Reading,
     deciders: &mut Deciders,
     story: &Story,
@@ -466,7 +497,12 @@ fn answer(
 }
 
 /// What was asked, and what was not looked at.
-fn scope(trace: &Trace, question: &Question, open: &Open, reading: &Reading) -> model::Scope {
+fn scope(
+    trace: &TraceInput,
+    question: &Question,
+    open: &OpenTrace,
+    reading: &Reading,
+) -> model::Scope {
     let options = [
         (question.first_only, "--first"),
         (question.filter_race_free, "--filter-race-free"),
@@ -547,13 +583,13 @@ fn nodes([merging, plain]: &[Velodrome; 2]) -> model::Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::ReadArgs;
+    use crate::trace_input::ReadOptions;
 
     #[test]
     fn a_file_that_is_shorter_in_the_second_pass_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, "1|begin|1\n1|r(x)|2\n").unwrap();
-        let trace = Trace::new(file.path(), &ReadArgs::default(), true).unwrap();
+        let trace = TraceInput::new(file.path(), ReadOptions::default());
         let pass_over = |events| pass(&trace, events, &mut [&mut Blame::default()]);
         assert!(pass_over(2).is_ok());
         assert!(pass_over(3).unwrap_err().to_string().contains("it had 3 events"));

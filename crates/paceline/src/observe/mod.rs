@@ -5,7 +5,7 @@
 //! exit status. When it has ended, processes that it left behind have a few seconds to end too.
 
 mod child;
-pub mod jvm;
+pub(crate) mod jvm;
 mod options;
 
 use std::ffi::OsString;
@@ -19,11 +19,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use tempfile::TempDir;
 
+use crate::Error;
+
 pub use child::Ended;
-pub use options::{ObserveArgs, RecorderOptions, Repeats};
+pub use jvm::agent_beside;
+pub use options::{ObserveOptions, RecorderOptions, Repeats};
 
 /// Tells a recorder that is part of a program where its options are.
 const OPTIONS_VARIABLE: &str = "PACELINE_RECORDER";
@@ -73,12 +75,14 @@ pub struct Observed<T> {
 /// Runs `command`, and makes something of what each of its processes records.
 pub fn observe<T: Send>(
     command: &[OsString],
-    args: &ObserveArgs,
+    args: &ObserveOptions,
     options: &RecorderOptions,
     each: impl Fn(UnixStream) -> T + Sync,
-) -> anyhow::Result<Observed<T>> {
-    let meeting = Meeting::new().context("cannot make a socket for the program to connect to")?;
-    let file = meeting.write_options(options).context("cannot write options for recorders")?;
+) -> Result<Observed<T>, Error> {
+    let meeting =
+        Meeting::new().map_err(setup("cannot make a socket for the program to connect to"))?;
+    let file =
+        meeting.write_options(options).map_err(setup("cannot write options for recorders"))?;
     let injection = jvm::inject(command, args, &file)?;
     let mut program = child::command(&injection.command)?;
     program.env(OPTIONS_VARIABLE, &file);
@@ -91,12 +95,12 @@ pub fn observe<T: Send>(
         let (listener, guests, is_over, each) = (&meeting.listener, &guests, &is_over, &each);
         let listening =
             scope.spawn(move || accept_all(scope, listener, guests, is_over, each, &results));
-        let ended = child::run(program, &injection.command);
+        let ended = child::run(program);
         is_over.store(true, Ordering::Release);
         // Whoever knocked before is let in before this.
         let _ = UnixStream::connect(meeting.socket());
         let count = listening.join().unwrap_or(0);
-        let traces = collect(&received, count, guests, Duration::from_secs(args.linger));
+        let traces = collect(&received, count, guests, args.linger);
         Ok(Observed { ended: ended?, traces, hint: injection.hint })
     })
 }
@@ -183,6 +187,10 @@ fn collect<T>(
 }
 
 /// The path of a file as text for an option.
-fn text(path: &Path) -> anyhow::Result<&str> {
-    path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))
+fn text(path: &Path) -> Result<&str, Error> {
+    path.to_str().ok_or_else(|| Error::Usage(format!("{} is not UTF-8", path.display())))
+}
+
+fn setup(what: &'static str) -> impl Fn(io::Error) -> Error {
+    move |source| Error::Setup { what, source }
 }

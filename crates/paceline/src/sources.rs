@@ -10,9 +10,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use paceline_report::compose;
 use paceline_report::html::{Snippet, Snippets};
+
+use crate::Error;
 
 /// Lines shown on each side.
 const AROUND: usize = 5;
@@ -25,10 +26,10 @@ pub struct Sources(HashMap<OsString, Vec<PathBuf>>);
 
 impl Sources {
     /// Lists the files under `dir`; links and hidden folders are not followed.
-    pub fn find(dir: &Path) -> anyhow::Result<Sources> {
+    pub fn find(dir: &Path) -> Result<Sources, Error> {
         let mut files: HashMap<OsString, Vec<PathBuf>> = HashMap::new();
-        let context = || format!("cannot read {}", dir.display());
-        let mut folders = vec![fs::read_dir(dir).with_context(context)?];
+        let cannot_read = |source| Error::Read { path: dir.to_owned(), source };
+        let mut folders = vec![fs::read_dir(dir).map_err(cannot_read)?];
         while let Some(folder) = folders.pop() {
             for entry in folder.flatten() {
                 let Ok(kind) = entry.file_type() else { continue };

@@ -1,48 +1,53 @@
 //! What a recorder is told: a file with one option a line, so that nothing needs quoting.
 
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-
-use clap::ValueHint;
+use std::time::Duration;
 
 use crate::checking::Property;
 
 /// How a program is observed.
-#[derive(clap::Args, Clone, Default)]
-#[command(next_help_heading = "Observing")]
-pub struct ObserveArgs {
-    /// Methods that match are yields: interference is expected there; may be repeated
-    #[arg(long = "yield", value_name = "PATTERN")]
+#[derive(Clone, Debug)]
+pub struct ObserveOptions {
+    /// Patterns of methods that are yields.
     pub yields: Vec<String>,
-    /// Methods with this annotation are atomic (`Atomic` or `p.Atomic`); may be repeated
-    #[arg(long, value_name = "NAME")]
-    pub atomic_annotation: Vec<String>,
-    /// Methods with this annotation are yields; may be repeated
-    #[arg(long, value_name = "NAME")]
-    pub yield_annotation: Vec<String>,
-    /// Observe only classes that match; may be repeated
-    #[arg(long, value_name = "PATTERN")]
+    /// Annotations of methods that are atomic.
+    pub atomic_annotations: Vec<String>,
+    /// Annotations of methods that are yields.
+    pub yield_annotations: Vec<String>,
+    /// Only classes that match are observed; none given: all.
     pub instrument: Vec<String>,
-    /// Do not observe classes that match; may be repeated
-    #[arg(long, value_name = "PATTERN")]
+    /// Classes that match are not observed.
     pub ignore: Vec<String>,
-    /// Record all that busy threads do
-    ///
-    /// For atomicity alone, a thread that has recorded 8,192 accesses goes on without until the
-    /// next window of 0.4 s begins, for all threads at once.
-    #[arg(long)]
+    /// Do not throttle threads that record much.
     pub unlimited: bool,
-    /// When the command is `java`: observe the JVMs that it starts too
-    ///
-    /// They are reached through JAVA_TOOL_OPTIONS, which every JVM mentions on standard error.
-    #[arg(long)]
+    /// Also observe the JVMs that a `java` command starts.
     pub children: bool,
-    /// How long to wait for processes that the program leaves behind
-    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
-    pub linger: u64,
-    /// The library that observes JVMs, if it is not beside this program
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// How long to wait for processes that the program leaves behind.
+    pub linger: Duration,
+    /// The library that observes JVMs; see [`agent_beside`](super::agent_beside).
     pub jvm_agent: Option<PathBuf>,
+    /// Variables of the environment. The command inherits those of this process in any case, but
+    /// what `JAVA_TOOL_OPTIONS` and `GRADLE_OPTS` already hold is only kept if it is given here.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Default for ObserveOptions {
+    fn default() -> ObserveOptions {
+        ObserveOptions {
+            yields: Vec::new(),
+            atomic_annotations: Vec::new(),
+            yield_annotations: Vec::new(),
+            instrument: Vec::new(),
+            ignore: Vec::new(),
+            unlimited: false,
+            children: false,
+            linger: Duration::from_secs(5),
+            jvm_agent: None,
+            environment: Vec::new(),
+        }
+    }
 }
 
 /// Which accesses recorders may leave out because the same block has recorded the like before.
@@ -96,7 +101,7 @@ pub struct RecorderOptions {
     /// What may be left out.
     pub repeats: Repeats,
     /// The rest, as it was given.
-    pub observe: ObserveArgs,
+    pub observe: ObserveOptions,
 }
 
 impl RecorderOptions {
@@ -120,7 +125,7 @@ impl RecorderOptions {
         for (key, values) in [
             ("atomic-annotation", &self.atomic_annotations),
             ("yield", &observe.yields),
-            ("yield-annotation", &observe.yield_annotation),
+            ("yield-annotation", &observe.yield_annotations),
             ("instrument", &observe.instrument),
             ("ignore", &observe.ignore),
         ] {
@@ -151,7 +156,7 @@ mod tests {
             atomic_annotations: vec!["p.Atomic".to_owned()],
             all_methods: false,
             repeats: Repeats::Block,
-            observe: ObserveArgs { yields: vec!["Pool.pause".to_owned()], ..Default::default() },
+            observe: ObserveOptions { yields: vec!["Pool.pause".to_owned()], ..Default::default() },
         };
         let file = String::from_utf8(options.encode(Path::new("/tmp/a b/socket"))).unwrap();
         assert_eq!(

@@ -1,5 +1,5 @@
-//! The traces that are named on the command line: opened, read once or more often, watched by a
-//! progress bar.
+//! A trace as it is given: a file, standard input, a pipe or a running program; opened, and read as
+//! often as is needed.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write as _};
@@ -21,18 +21,26 @@ use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Blocks, Error, NoteKind, Skipped, Source, Symbols};
 use tempfile::NamedTempFile;
 
-use crate::args::{ReadArgs, show};
 use crate::observe::jvm::COMPILERS;
-use crate::progress::Bar;
+use crate::progress::{Listener, Pass};
 use crate::spool::{Spooled, Spooler};
 
+/// How traces are read.
+#[derive(Clone, Default)]
+pub struct ReadOptions {
+    /// The format, when neither content nor name say it.
+    pub from: Option<Format>,
+    /// Skip malformed lines and events, and count them.
+    pub lenient: bool,
+    /// Which methods are atomic.
+    pub selection: Selection,
+}
+
 /// A trace that can be read.
-pub struct Trace {
+pub struct TraceInput {
     path: PathBuf,
-    selection: Selection,
-    from: Option<Format>,
-    lenient: bool,
-    quiet: bool,
+    options: ReadOptions,
+    listener: Option<Listener>,
     /// What was read from standard input, a pipe or a running program, for reading it again.
     spool: Option<NamedTempFile>,
     /// A running program, until it is read.
@@ -53,7 +61,7 @@ struct Copied {
 }
 
 /// A trace being read.
-pub struct Open {
+pub struct OpenTrace {
     source: Events,
     blocks: Blocks,
     size: Option<u64>,
@@ -65,26 +73,31 @@ enum Events {
     Selected(Selected<Box<dyn Source>>),
 }
 
-impl Trace {
+impl TraceInput {
     /// The trace at `path`; `-` is standard input.
-    pub fn new(path: &Path, args: &ReadArgs, quiet: bool) -> anyhow::Result<Trace> {
-        Ok(Trace {
-            path: path.to_owned(),
-            selection: args.select.selection()?,
-            from: args.from,
-            lenient: args.lenient,
-            quiet,
+    pub fn new(path: impl Into<PathBuf>, options: ReadOptions) -> TraceInput {
+        TraceInput {
+            path: path.into(),
+            options,
+            listener: None,
             spool: None,
             live: None,
             connection: None,
             spooler: None,
             copied: None,
-        })
+        }
+    }
+
+    /// Reports the progress of every pass to `listener`.
+    #[must_use]
+    pub fn on_progress(mut self, listener: Listener) -> TraceInput {
+        self.listener = Some(listener);
+        self
     }
 
     /// Which blocks count, as it was asked for; nothing for all of them.
     pub fn selection(&self, blocks: Blocks) -> Vec<String> {
-        let [atomic, except] = self.selection.patterns();
+        let [atomic, except] = self.options.selection.patterns();
         let option = |name: &'static str| move |pattern: String| format!("{name} {pattern}");
         let default = blocks == Blocks::Methods && atomic.is_empty();
         let default = default.then(|| "methods named main or run are not atomic".to_owned());
@@ -93,26 +106,17 @@ impl Trace {
     }
 
     /// What a running program sends. If it has selected the blocks itself, all of them count.
-    pub fn live(connection: UnixStream, selection: &Selection, lenient: bool) -> Trace {
+    pub fn live(connection: UnixStream, selection: &Selection, lenient: bool) -> TraceInput {
         let same = connection.try_clone().ok();
         let program = StreamReader::new(Box::new(connection));
         let selection = match program.blocks() {
             Blocks::Methods => selection.clone(),
             Blocks::Declared => Selection::default(),
         };
-        Trace {
-            path: without_agent(&program.recording().command).into(),
-            selection,
-            from: None,
-            lenient,
-            // Its terminal belongs to the program.
-            quiet: true,
-            spool: None,
-            live: Some(program),
-            connection: same,
-            spooler: None,
-            copied: None,
-        }
+        let path = without_agent(&program.recording().command);
+        let options = ReadOptions { from: None, lenient, selection };
+        let input = TraceInput::new(path, options);
+        TraceInput { live: Some(program), connection: same, ..input }
     }
 
     /// The path as it was given.
@@ -121,35 +125,36 @@ impl Trace {
     }
 
     /// Starts reading.
-    pub fn open(&self) -> Result<Open, Error> {
+    pub fn open(&self) -> Result<OpenTrace, Error> {
         if let Some((copied, spool)) = self.copied.as_ref().zip(self.spool.as_ref()) {
             let file = BufReader::with_capacity(1 << 18, spool.reopen()?);
             let source = Box::new(SpoolReader::new(file, Arc::clone(&copied.symbols)));
             return Ok(self.open_copy(source, copied.blocks));
         }
         let path = self.spool.as_ref().map_or(self.path.as_path(), |spool| spool.path());
-        self.start(input::open(path)?, Some(&self.selection))
+        self.start(input::open(path)?, Some(&self.options.selection))
     }
 
     /// Starts reading with every block, atomic or not.
-    pub fn open_unselected(&self) -> Result<Open, Error> {
+    pub fn open_unselected(&self) -> Result<OpenTrace, Error> {
         self.start(input::open(&self.path)?, None)
     }
 
     /// Starts reading what will be read more than once.
-    pub fn open_first(&mut self) -> Result<Open, Error> {
+    pub fn open_first(&mut self) -> Result<OpenTrace, Error> {
         if let Some(program) = self.live.take() {
             return self.open_live(program);
         }
         let Some(from) = self.open_stream()? else { return self.open() };
         let spool = NamedTempFile::new()?;
         let tee = Tee { from, to: spool.reopen()? };
-        let open = self.start(input::from_reader(Box::new(tee), None)?, Some(&self.selection))?;
+        let open =
+            self.start(input::from_reader(Box::new(tee), None)?, Some(&self.options.selection))?;
         self.spool = Some(spool);
         Ok(open)
     }
 
-    fn open_live(&mut self, program: StreamReader) -> Result<Open, Error> {
+    fn open_live(&mut self, program: StreamReader) -> Result<OpenTrace, Error> {
         let spool = NamedTempFile::new()?;
         let blocks = program.blocks();
         let spooler = Spooler::new(spool.reopen()?);
@@ -159,14 +164,14 @@ impl Trace {
         Ok(self.open_copy(source, blocks))
     }
 
-    fn open_copy(&self, source: Box<dyn Source>, blocks: Blocks) -> Open {
-        let source = select(source, Some(&self.selection), blocks);
-        Open { source, blocks, size: None, progress: Progress::default() }
+    fn open_copy(&self, source: Box<dyn Source>, blocks: Blocks) -> OpenTrace {
+        let source = select(source, Some(&self.options.selection), blocks);
+        OpenTrace { source, blocks, size: None, progress: Progress::default() }
     }
 
     /// After the first reading: from now on everything comes from the copy, and a program that
     /// still runs need not wait for us.
-    pub fn end_first(&mut self, open: &Open) -> Result<(), Error> {
+    pub fn end_first(&mut self, open: &OpenTrace) -> Result<(), Error> {
         if let Some(connection) = self.connection.take() {
             // It has been closed already when the program has ended.
             let _ = connection.shutdown(Shutdown::Both);
@@ -197,43 +202,50 @@ impl Trace {
     fn format_of(&self, head: &[u8]) -> Result<Format, Error> {
         // An empty input has no events, whatever its format.
         let empty = head.is_empty().then_some(Format::Std);
-        Format::of_input(self.from, head, &self.path).or(empty).ok_or_else(|| {
+        Format::of_input(self.options.from, head, &self.path).or(empty).ok_or_else(|| {
             let message = "this looks like no trace; if it is one, say its format with --from";
             Error::damaged(Default::default(), message)
         })
     }
 
-    fn start(&self, input: Input, selection: Option<&Selection>) -> Result<Open, Error> {
+    fn start(&self, input: Input, selection: Option<&Selection>) -> Result<OpenTrace, Error> {
         let format = self.format_of(&input.head)?;
         let (size, progress) = (input.size, input.progress.clone());
-        let format::Opened { source, blocks } = format::read(input, format, self.lenient);
+        let format::Opened { source, blocks } = format::read(input, format, self.options.lenient);
         let source = select(source, selection, blocks);
-        Ok(Open { source, blocks, size, progress })
+        Ok(OpenTrace { source, blocks, size, progress })
     }
 
     /// Reads to the end, checked and numbered, with a progress bar.
     pub fn read(
         &self,
-        open: &mut Open,
+        open: &mut OpenTrace,
         mut each: impl FnMut(&Batch) -> ControlFlow<()>,
     ) -> (Reading, Result<(), Error>) {
-        let bar = Bar::new(&show(&self.path), open.size, self.quiet);
+        let pass = Pass::start(self.listener.as_ref(), &show_path(&self.path), open.size);
         let progress = open.progress.clone();
         let mut events = 0;
         let each = |batch: &Batch| {
             events += batch.events.len() as u64;
-            bar.update(progress.bytes(), events);
+            pass.advance(progress.bytes(), events);
             each(batch)
         };
         // Nobody but us can have changed the copy since it was checked.
-        let (reading, outcome) = match self.copied.is_some() && !self.lenient {
+        let (reading, outcome) = match self.copied.is_some() && !self.options.lenient {
             true => read_known(&mut open.source, each),
-            false => read_checked(&mut open.source, self.lenient, each),
+            false => read_checked(&mut open.source, self.options.lenient, each),
         };
-        bar.finish();
         let outcome = if reading.stopped { outcome } else { outcome.and(open.check_whole()) };
         (reading, outcome)
     }
+}
+
+/// A path as it is shown.
+pub fn show_path(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    path.display().to_string()
 }
 
 /// A command line as its user typed it.
@@ -257,25 +269,25 @@ fn select(source: Box<dyn Source>, selection: Option<&Selection>, blocks: Blocks
     }
 }
 
-impl Trace {
+impl TraceInput {
     /// Reads to the end, checked and numbered, for somebody who needs the names of a batch along
     /// with it: on one core, since names are only complete up to where the reader is.
     pub fn read_named<E: From<Error>>(
         &self,
         doing: &str,
-        open: &mut Open,
+        open: &mut OpenTrace,
         mut each: impl FnMut(&Batch, &Symbols) -> Result<(), E>,
     ) -> Result<Reading, E> {
         let mut validator = Validator::default();
         let mut batch = Batch::default();
         let mut reading = Reading::default();
         let (size, progress) = open.progress();
-        let bar = Bar::new(doing, size, self.quiet);
+        let pass = Pass::start(self.listener.as_ref(), doing, size);
         loop {
             let outcome = open.read(&mut batch);
             let at_end = outcome.is_ok() && batch.events.is_empty();
             batch.first = reading.events + 1;
-            if self.lenient {
+            if self.options.lenient {
                 validator.skip_malformed(&mut batch, |event| reading.skip(event));
             } else if let Err(malformed) = validator.check(&mut batch) {
                 return Err(malformed.explain(open.symbols()).into());
@@ -286,15 +298,14 @@ impl Trace {
             }
             reading.events += batch.events.len() as u64;
             each(&batch, open.symbols())?;
-            bar.update(progress.bytes(), reading.events);
+            pass.advance(progress.bytes(), reading.events);
         }
         open.check_whole()?;
-        bar.finish();
         Ok(reading)
     }
 }
 
-impl Open {
+impl OpenTrace {
     /// Reads the next events, also of blocks that do not count, and tells which of them do.
     pub fn read_all(&mut self, batch: &mut Batch, counts: &mut Vec<bool>) -> Result<(), Error> {
         match &mut self.source {
@@ -383,7 +394,7 @@ impl Source for Events {
     }
 }
 
-impl Source for Open {
+impl Source for OpenTrace {
     fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
         self.source.read(batch)
     }
@@ -423,7 +434,7 @@ impl<R: Read> Read for Tee<R> {
 }
 
 /// What a reader of a report should know about how its trace was read.
-pub fn notes(open: &Open, reading: &Reading) -> Vec<String> {
+pub fn notes(open: &OpenTrace, reading: &Reading) -> Vec<String> {
     let skipped = open.skipped();
     let mut notes = Vec::new();
     let mut note = |count: u64, what: &str, fate: &str| match count {
@@ -455,13 +466,13 @@ pub fn notes(open: &Open, reading: &Reading) -> Vec<String> {
 }
 
 /// How many events and lines could not be used, as far as they can be counted.
-pub fn dropped(open: &Open, reading: &Reading) -> u64 {
+pub fn dropped(open: &OpenTrace, reading: &Reading) -> u64 {
     let skipped = open.skipped();
     skipped.lost_events + skipped.malformed + reading.malformed
 }
 
 /// Whether something of the trace is missing.
-pub fn is_incomplete(open: &Open, reading: &Reading) -> bool {
+pub fn is_incomplete(open: &OpenTrace, reading: &Reading) -> bool {
     dropped(open, reading) > 0
         || open.skipped().cut_off.is_some()
         || open.skipped().recording.as_ref().is_some_and(|r| r.has(NoteKind::Lost))
@@ -475,7 +486,7 @@ mod tests {
     fn a_file_that_shrinks_while_it_is_read_is_no_shorter_trace() {
         let file = NamedTempFile::new().unwrap();
         std::fs::write(&file, "1|r(x)|1\n".repeat(1000)).unwrap();
-        let trace = Trace::new(file.path(), &ReadArgs::default(), true).unwrap();
+        let trace = TraceInput::new(file.path(), ReadOptions::default());
         let mut open = trace.open().unwrap();
         file.as_file().set_len(4500).unwrap();
         let (reading, outcome) = trace.read(&mut open, |_| ControlFlow::Continue(()));

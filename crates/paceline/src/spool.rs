@@ -27,6 +27,7 @@ pub struct Spooled {
 }
 
 impl Spooler {
+    /// Starts the copy in `file`.
     pub fn new(file: File) -> Spooler {
         let events = SpoolWriter::new(BufWriter::with_capacity(1 << 18, file));
         Spooler(Arc::new(Mutex::new(Copy { events, touches: Touches::default() })))
@@ -41,6 +42,7 @@ impl Spooler {
 }
 
 impl Spooled {
+    /// A program whose events `spooler` copies.
     pub fn new(program: StreamReader, spooler: &Spooler) -> Spooled {
         Spooled { program, copy: Arc::clone(&spooler.0) }
     }

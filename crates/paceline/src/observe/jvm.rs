@@ -5,10 +5,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
-
-use super::options::ObserveArgs;
+use super::options::ObserveOptions;
 use super::text;
+use crate::Error;
 
 const LIBRARY: &str = "libpaceline_jvm.so";
 const VARIABLE: &str = "JAVA_TOOL_OPTIONS";
@@ -34,15 +33,16 @@ pub struct Injection {
 /// Makes the JVMs of a command load the agent with this file of options.
 pub fn inject(
     command: &[OsString],
-    args: &ObserveArgs,
+    args: &ObserveOptions,
     options: &Path,
-) -> anyhow::Result<Injection> {
+) -> Result<Injection, Error> {
     let mut injection = Injection { command: command.to_vec(), variables: Vec::new(), hint: None };
     let is_java = command.first().is_some_and(|program| is_java(program));
     let Some(library) = library(args.jvm_agent.as_deref())? else {
         let hint = format!("{LIBRARY} was not found beside this program: no JVM was observed");
         if is_java {
-            bail!("{LIBRARY} is not beside this program; --jvm-agent says where it is");
+            let why = format!("{LIBRARY} is not beside this program; --jvm-agent says where it is");
+            return Err(Error::Usage(why));
         }
         injection.hint = Some(hint);
         return Ok(injection);
@@ -53,12 +53,13 @@ pub fn inject(
         injection.command.splice(1..1, ours);
     }
     if !is_java || args.children {
-        let before = std::env::var_os(VARIABLE);
-        let ours =
-            COMPILERS.iter().fold(before.unwrap_or_default(), |all, it| joined(Some(&all), it));
+        let before = |name: &str| {
+            let given = args.environment.iter().find(|(given, _)| given == name);
+            given.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        let ours = COMPILERS.iter().fold(before(VARIABLE), |all, it| joined(Some(&all), it));
         injection.variables.push((VARIABLE, joined(Some(&ours), &option)));
-        let before = std::env::var_os(GRADLE.0);
-        injection.variables.push((GRADLE.0, joined(before.as_deref(), GRADLE.1)));
+        injection.variables.push((GRADLE.0, joined(Some(&before(GRADLE.0)), GRADLE.1)));
     }
     Ok(injection)
 }
@@ -78,47 +79,52 @@ fn joined(before: Option<&OsStr>, option: &str) -> OsString {
     all
 }
 
-/// Where the agent is: beside the program as built or unpacked, or where packages put libraries.
-/// `cargo test` builds it in `deps` only, and may leave an old one beside the program.
-fn library(given: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
-    if let Some(given) = given {
-        if !given.is_file() {
-            bail!("there is no file {}", given.display());
-        }
-        return Ok(Some(given.canonicalize()?));
+/// The agent that was given, by a path that holds in every folder.
+fn library(given: Option<&Path>) -> Result<Option<PathBuf>, Error> {
+    let Some(given) = given else { return Ok(None) };
+    if !given.is_file() {
+        return Err(Error::Usage(format!("there is no file {}", given.display())));
     }
-    let program = std::env::current_exe()?.canonicalize()?;
-    let dir = program.parent().unwrap_or(Path::new("."));
+    let cannot_read = |source| Error::Read { path: given.to_owned(), source };
+    given.canonicalize().map(Some).map_err(cannot_read)
+}
+
+/// Where the agent of an installed or built `program` is: beside it, or where packages put
+/// libraries. `cargo test` builds it in `deps` only, and may leave an old one beside the program.
+pub fn agent_beside(program: &Path) -> Option<PathBuf> {
+    let program = program.canonicalize().ok()?;
+    let dir = program.parent()?;
     let places =
         [dir.join("deps").join(LIBRARY), dir.join(LIBRARY), dir.join("../lib").join(LIBRARY)];
-    Ok(places.into_iter().find(|place| place.is_file()))
+    places.into_iter().find(|place| place.is_file())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn injected(command: &[&str], args: ObserveArgs) -> Injection {
+    fn injected(command: &[&str], args: ObserveOptions) -> Injection {
         let agent = tempfile::NamedTempFile::new().unwrap();
-        let args = ObserveArgs { jvm_agent: Some(agent.path().to_owned()), ..args };
+        let args = ObserveOptions { jvm_agent: Some(agent.path().to_owned()), ..args };
         let command: Vec<OsString> = command.iter().map(OsString::from).collect();
         inject(&command, &args, Path::new("/tmp/o")).unwrap()
     }
 
     #[test]
     fn java_gets_an_option_and_others_a_variable() {
-        let java = injected(&["/opt/bin/java", "-jar", "a.jar"], ObserveArgs::default());
+        let java = injected(&["/opt/bin/java", "-jar", "a.jar"], ObserveOptions::default());
         let option = java.command[1].to_str().unwrap();
         assert!(option.starts_with("-agentpath:/") && option.ends_with("=options=/tmp/o"));
         assert_eq!(java.command[2..5], COMPILERS);
         assert_eq!(java.command[5..], ["-jar", "a.jar"]);
         assert!(java.variables.is_empty());
 
-        let maven = injected(&["mvn", "test"], ObserveArgs::default());
+        let maven = injected(&["mvn", "test"], ObserveOptions::default());
         assert_eq!(maven.command, ["mvn", "test"]);
         assert_eq!(maven.variables[0].0, VARIABLE);
 
-        let both = injected(&["java", "A"], ObserveArgs { children: true, ..Default::default() });
+        let both =
+            injected(&["java", "A"], ObserveOptions { children: true, ..Default::default() });
         assert_eq!((both.command.len(), both.variables.len()), (6, 2));
     }
 
