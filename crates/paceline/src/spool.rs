@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use paceline_analysis::contested::{Contested, Touches};
+use paceline_analysis::explain::contested::{Contested, Touches};
 use paceline_trace::format::pace::SpoolWriter;
 use paceline_trace::record::StreamReader;
 use paceline_trace::{Batch, Error, Skipped, Source, Symbols};

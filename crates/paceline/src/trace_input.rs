@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paceline_analysis::contested::Contested;
+use paceline_analysis::explain::contested::Contested;
 use paceline_report::recording;
 use paceline_trace::format::pace::SpoolReader;
 use paceline_trace::format::{self, Format};

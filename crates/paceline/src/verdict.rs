@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use paceline_analysis::atomizer::Atomizer;
-use paceline_analysis::conflict_freedom::ConflictFreedom;
 use paceline_analysis::cooperability::{Cooperability, Reason};
+use paceline_analysis::determinism::conflict_freedom::ConflictFreedom;
+use paceline_analysis::determinism::external::External;
 use paceline_analysis::explain::{BlockRef, EventRef};
-use paceline_analysis::external::External;
 use paceline_analysis::finding::{Blame, Finding, Rule, Story};
 use paceline_analysis::occurrence::{Block, Occurrence, Target};
 use paceline_analysis::race::RaceDetector;
+use paceline_analysis::reduction::atomizer::Atomizer;
 use paceline_report::{compose, model};
 use paceline_trace::{Event, EventNo, LockId, Op, Symbols};
 

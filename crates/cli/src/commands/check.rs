@@ -8,7 +8,7 @@ use clap::ValueHint;
 use paceline::checking::{Question, check};
 use paceline::trace_input::TraceInput;
 use paceline_analysis::Analysis as _;
-use paceline_analysis::witness::Witness;
+use paceline_analysis::explain::witness::Witness;
 use paceline_report::compose;
 use paceline_report::outcome::Outcome;
 use paceline_trace::format::Format;
