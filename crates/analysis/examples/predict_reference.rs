@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use paceline_analysis::Analysis as _;
-use paceline_analysis::blame::Blame;
+use paceline_analysis::explain::blame::Blame;
 use paceline_analysis::predict::reference::Reference;
 use paceline_analysis::predict::{Options, Predictor, Sharing, Shown};
-use paceline_analysis::random::{EVERYTHING, traces};
+use paceline_analysis::testing::random::{EVERYTHING, traces};
 use paceline_trace::Trace;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngSeed, TestRunner};

@@ -1,25 +1,18 @@
 //! The `paceline` command: flags, files, exit status. What it does is in the libraries.
 
 mod args;
-mod asking;
-mod checking;
+mod check_args;
 mod commands;
 mod config;
+mod extra_files;
 mod filters;
-mod merging;
-mod observe;
+mod formats;
+mod observe_args;
 mod output;
-mod outputs;
-mod picture;
+mod perfetto;
 mod progress;
-mod scanning;
-mod showing;
-mod sources;
-mod spool;
-mod stacks;
+mod results;
 mod status;
-mod traces;
-mod verdict;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,7 +21,7 @@ use clap::{CommandFactory as _, Parser as _};
 use paceline_trace::{Error, ErrorKind};
 
 use crate::args::{Cli, Command};
-use crate::status::Status;
+use crate::status::{Status, exit_code};
 
 fn main() -> ExitCode {
     let folder = Path::new(".");
@@ -36,16 +29,16 @@ fn main() -> ExitCode {
         Ok(arguments) => Cli::parse_from(arguments),
         Err(error) => {
             status::complain(&error);
-            return Status::Error.into();
+            return exit_code(Status::Error);
         }
     };
     cli.color.apply();
     match run(&cli) {
         Ok(code) => code,
-        Err(error) if is_closed_pipe(&error) => unheard(&cli.command).into(),
+        Err(error) if is_closed_pipe(&error) => exit_code(when_closed(&cli.command)),
         Err(error) => {
             status::complain(&error);
-            Status::Error.into()
+            exit_code(Status::Error)
         }
     }
 }
@@ -66,12 +59,12 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
     };
-    status.map(ExitCode::from)
+    status.map(exit_code)
 }
 
-/// The status of a command whose output nobody wanted to the end. A verdict that was not given is
-/// no green.
-fn unheard(command: &Command) -> Status {
+/// The status of a command whose output was closed before the end. A verdict that was not given
+/// is no green.
+fn when_closed(command: &Command) -> Status {
     match command {
         Command::Check(_)
         | Command::Run(_)
@@ -88,13 +81,17 @@ fn unheard(command: &Command) -> Status {
     }
 }
 
-/// Somebody who reads only the first lines of our output (`paceline … | head`) has done no wrong.
+/// A reader that wants only the first lines of our output (`paceline … | head`) is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(io_error).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 fn io_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a std::io::Error> {
-    match error.downcast_ref::<Error>() {
+    let trace = match error.downcast_ref::<paceline::Error>() {
+        Some(paceline::Error::Trace(trace)) => Some(trace),
+        _ => error.downcast_ref::<Error>(),
+    };
+    match trace {
         Some(Error { kind: ErrorKind::Io(io), .. }) => Some(io),
         _ => error.downcast_ref(),
     }

@@ -6,8 +6,8 @@ use paceline_trace::{Batch, Event, IdCounts, Lines, Op};
 
 use super::reordering::Stretch;
 use crate::Analysis as _;
-use crate::blame::Blame;
 use crate::cooperability::{self, Cooperability};
+use crate::explain::blame::Blame;
 
 /// The events of a stretch with small numbers for all they touch, so that an analysis of it needs no
 /// memory for the rest of the trace.

@@ -13,9 +13,9 @@ use super::reference::Reference;
 use super::search::{Known, search};
 use super::{Goal, Options, Predictor, Sharing, Shown, Stretch};
 use crate::Analysis as _;
-use crate::blame::Blame;
 use crate::cooperability::{self, Cooperability};
-use crate::random::{self, EVERYTHING, FORK_JOIN};
+use crate::explain::blame::Blame;
+use crate::testing::random::{self, EVERYTHING, FORK_JOIN};
 
 fn observed(trace: &Trace) -> Vec<EventNo> {
     let mut blame = Blame::default();
@@ -69,7 +69,7 @@ fn same<T: PartialEq + std::fmt::Debug>(found: &T, expected: &T) -> Result<(), S
 #[test]
 fn predictions_are_those_of_the_definition() {
     for mix in [EVERYTHING, FORK_JOIN] {
-        random::check_mix(mix, 800, 24, |trace| {
+        random::check_mix(mix, 400, 24, |trace| {
             let Some(expected) = expected(trace) else { return Ok(()) };
             let predictor = predict(trace, options(Goal::Atomicity), observed(trace));
             same(&begins(&predictor), &expected)
@@ -80,7 +80,7 @@ fn predictions_are_those_of_the_definition() {
 #[test]
 fn races_are_those_of_the_definition() {
     for mix in [EVERYTHING, FORK_JOIN] {
-        random::check_mix(mix, 600, 24, |trace| {
+        random::check_mix(mix, 300, 24, |trace| {
             let Ok(expected) = Reference::new(&trace.events).races() else { return Ok(()) };
             let predictor = predict(trace, options(Goal::Races), Vec::new());
             let pair = |shown: Shown| match shown {
@@ -97,7 +97,7 @@ fn races_are_those_of_the_definition() {
 /// cooperable, and the search finds one if there is any.
 #[test]
 fn missing_yields_are_found_where_the_definition_has_some() {
-    random::check(600, 24, |trace| {
+    random::check(300, 24, |trace| {
         let mut yields = Cooperability::new(cooperability::Options::default());
         let _ = yields.events(&trace.batch());
         yields.finish();
@@ -120,7 +120,7 @@ fn missing_yields_are_found_where_the_definition_has_some() {
 fn windows_predict_what_the_whole_trace_allows() {
     let found = std::cell::Cell::new(0);
     for mix in [EVERYTHING, FORK_JOIN] {
-        random::check_mix(mix, 600, 120, |trace| {
+        random::check_mix(mix, 250, 120, |trace| {
             let whole = Stretch::whole(&trace.events);
             let renamed = Renamed::new(&whole);
             for window in [6, 12, 24] {

@@ -10,7 +10,7 @@ use paceline_trace::Trace;
 use super::super::certify::{Flaw, Rule, certify, certify_without};
 use super::super::reference::Reference;
 use super::super::reordering::Stretch;
-use crate::random::{self, EVERYTHING, FORK_JOIN, Mix};
+use crate::testing::random::{self, EVERYTHING, FORK_JOIN, Mix};
 
 const RULES: &[Rule] = &[
     Rule::ReadsFrom,
