@@ -345,7 +345,7 @@ impl Story {
             explain(trace, events, &mut explainer, Vec::new())?;
             let told = explainer.explanations();
             let rule = Rule::ExternalSerializability;
-            self.entered = findings_of(rule, told, |i| external.found().stands_for(i));
+            self.entered = findings_of(rule, told, |i| external.stands_for(i));
             self.unexplained += external.cycles().len() - cycles.len();
         }
         Ok(())
