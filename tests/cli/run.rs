@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{Folder, Run};
 
-/// What the program is told to do besides.
+/// What the program does besides.
 const ROLE: &str = "PACELINE_TEST_ROLE";
 
 /// Under `paceline run`, this is the program; otherwise there is nothing to do.
@@ -65,7 +65,7 @@ fn record(options: &str, role: &str) {
         recorder.flush().unwrap();
         std::process::abort();
     }
-    // Whether anybody still listens does not matter to the program.
+    // Whether the other end still listens does not matter to the program.
     let _ = recorder.finish();
 }
 

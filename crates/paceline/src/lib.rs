@@ -1,17 +1,26 @@
 //! Finds thread-interference bugs: checks traces, observes programs, scans Java class files.
 
-pub mod checking;
+pub mod check;
 mod error;
-pub mod merging;
+mod merging;
+pub mod new_file;
 pub mod observe;
+pub mod passes;
 pub mod progress;
-pub mod scanning;
+pub mod property;
+pub mod scan;
+mod scanning;
 pub mod sources;
 mod spool;
-pub mod stacks;
+mod stacks;
 mod status;
 pub mod trace_input;
-mod verdict;
 
+pub use check::Check;
 pub use error::Error;
+pub use observe::Observe;
+pub use paceline_analysis::atomicity::Engine;
+pub use paceline_report::model::Report;
+pub use paceline_trace::Error as TraceError;
+pub use scan::Scan;
 pub use status::Status;

@@ -1,6 +1,6 @@
 //! A running program can be read only once, but a finding is explained by reading again: what it
 //! sends is kept in a file meanwhile, in order and in a compact form. The names stay in memory, and
-//! who has touched which variable: most of them will not be worth a second look.
+//! which threads have accessed which variable: most variables need no second look.
 
 use std::fs::File;
 use std::io::{self, BufWriter};

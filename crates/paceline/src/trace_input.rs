@@ -106,15 +106,15 @@ impl TraceInput {
     }
 
     /// What a running program sends. If it has selected the blocks itself, all of them count.
-    pub fn live(connection: UnixStream, selection: &Selection, lenient: bool) -> TraceInput {
+    pub(crate) fn live(connection: UnixStream, options: &ReadOptions) -> TraceInput {
         let same = connection.try_clone().ok();
         let program = StreamReader::new(Box::new(connection));
         let selection = match program.blocks() {
-            Blocks::Methods => selection.clone(),
+            Blocks::Methods => options.selection.clone(),
             Blocks::Declared => Selection::default(),
         };
         let path = without_agent(&program.recording().command);
-        let options = ReadOptions { from: None, lenient, selection };
+        let options = ReadOptions { from: None, lenient: options.lenient, selection };
         let input = TraceInput::new(path, options);
         TraceInput { live: Some(program), connection: same, ..input }
     }
@@ -188,6 +188,15 @@ impl TraceInput {
         self.copied.as_ref().map(|copied| Arc::clone(&copied.contested))
     }
 
+    /// Whether it can be read once more, and from its beginning.
+    pub(crate) fn can_be_read_again(&self) -> bool {
+        self.copied.is_some()
+            || self.live.is_none() && self.path != Path::new("-") && {
+                let special = |m: std::fs::Metadata| !m.is_file() && !m.is_dir();
+                self.spool.is_some() || !std::fs::metadata(&self.path).is_ok_and(special)
+            }
+    }
+
     /// What can be read only once: standard input, a pipe, a shell's `<(command)`.
     fn open_stream(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
         if self.path == Path::new("-") {
@@ -230,7 +239,7 @@ impl TraceInput {
             pass.advance(progress.bytes(), events);
             each(batch)
         };
-        // Nobody but us can have changed the copy since it was checked.
+        // The copy is our own and was checked when it was made.
         let (reading, outcome) = match self.copied.is_some() && !self.options.lenient {
             true => read_known(&mut open.source, each),
             false => read_checked(&mut open.source, self.options.lenient, each),
@@ -270,7 +279,7 @@ fn select(source: Box<dyn Source>, selection: Option<&Selection>, blocks: Blocks
 }
 
 impl TraceInput {
-    /// Reads to the end, checked and numbered, for somebody who needs the names of a batch along
+    /// Reads to the end, checked and numbered, for a caller that needs the names of a batch along
     /// with it: on one core, since names are only complete up to where the reader is.
     pub fn read_named<E: From<Error>>(
         &self,
@@ -306,7 +315,7 @@ impl TraceInput {
 }
 
 impl OpenTrace {
-    /// Reads the next events, also of blocks that do not count, and tells which of them do.
+    /// Reads the next events, also of blocks that do not count, and says which of them do.
     pub fn read_all(&mut self, batch: &mut Batch, counts: &mut Vec<bool>) -> Result<(), Error> {
         match &mut self.source {
             Events::All(source) => {

@@ -1,11 +1,11 @@
-//! What a recorder is told: a file with one option a line, so that nothing needs quoting.
+//! What a recorder is asked to do: a file with one option a line, so that nothing needs quoting.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::checking::Property;
+use crate::property::RedundantAccesses;
 
 /// How a program is observed.
 #[derive(Clone, Debug)]
@@ -50,61 +50,30 @@ impl Default for ObserveOptions {
     }
 }
 
-/// Which accesses recorders may leave out because the same block has recorded the like before.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Repeats {
-    /// None.
-    #[default]
-    Keep,
-    /// Those with no conflicting access of another thread in between: enough for atomicity.
-    Block,
-    /// Those with nothing in between that orders threads, besides: enough for races, too.
-    Epoch,
-}
-
-impl Repeats {
-    /// What makes no difference for any of these. Reduction counts repetitions, and for
-    /// cooperability the analysis decides where transactions begin.
-    pub fn for_properties(properties: &[Property]) -> Repeats {
-        let least = properties.iter().map(|property| match property {
-            Property::Atomicity => 2,
-            Property::Determinism | Property::Race => 1,
-            Property::Cooperability | Property::Reduction | Property::All => 0,
-        });
-        match least.min() {
-            None | Some(2..) => Repeats::Block,
-            Some(1) => Repeats::Epoch,
-            Some(..=0) => Repeats::Keep,
-        }
-    }
-
-    fn name(self) -> &'static [u8] {
-        match self {
-            Repeats::Keep => b"keep",
-            Repeats::Block => b"block",
-            Repeats::Epoch => b"epoch",
-        }
+/// As recorders know it.
+fn name(redundant: RedundantAccesses) -> &'static [u8] {
+    match redundant {
+        RedundantAccesses::Keep => b"keep",
+        RedundantAccesses::Block => b"block",
+        RedundantAccesses::Epoch => b"epoch",
     }
 }
 
-/// What recorders are told about blocks.
-#[derive(Clone, Default)]
-pub struct RecorderOptions {
+/// What recorders are asked to do.
+pub(super) struct RecorderOptions<'a> {
     /// Patterns of methods that are blocks.
-    pub atomic: Vec<Vec<u8>>,
+    pub atomic: &'a [Vec<u8>],
     /// Patterns of methods that are not.
-    pub except: Vec<Vec<u8>>,
-    /// Annotations of methods that are blocks.
-    pub atomic_annotations: Vec<String>,
+    pub except: &'a [Vec<u8>],
     /// Whether all methods are recorded as blocks, to be selected later.
     pub all_methods: bool,
     /// What may be left out.
-    pub repeats: Repeats,
+    pub redundant: RedundantAccesses,
     /// The rest, as it was given.
-    pub observe: ObserveOptions,
+    pub observe: &'a ObserveOptions,
 }
 
-impl RecorderOptions {
+impl RecorderOptions<'_> {
     /// The file.
     pub fn encode(&self, socket: &Path) -> Vec<u8> {
         let mut lines = Vec::new();
@@ -116,14 +85,14 @@ impl RecorderOptions {
         };
         put("socket", socket.as_os_str().as_bytes());
         put("methods", if self.all_methods { b"all" } else { b"selected" });
-        put("repeats", self.repeats.name());
-        let all = self.observe.unlimited || self.repeats != Repeats::Block;
+        put("repeats", name(self.redundant));
+        let all = self.observe.unlimited || self.redundant != RedundantAccesses::Block;
         put("busy", if all { b"all" } else { b"part" });
         self.atomic.iter().for_each(|pattern| put("atomic", pattern));
         self.except.iter().for_each(|pattern| put("except", pattern));
-        let observe = &self.observe;
+        let observe = self.observe;
         for (key, values) in [
-            ("atomic-annotation", &self.atomic_annotations),
+            ("atomic-annotation", &observe.atomic_annotations),
             ("yield", &observe.yields),
             ("yield-annotation", &observe.yield_annotations),
             ("instrument", &observe.instrument),
@@ -140,23 +109,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_property_that_needs_most_decides_what_is_left_out() {
-        use Property::{All, Atomicity, Race, Reduction};
-        assert_eq!(Repeats::for_properties(&[Atomicity]), Repeats::Block);
-        assert_eq!(Repeats::for_properties(&[Atomicity, Race]), Repeats::Epoch);
-        assert_eq!(Repeats::for_properties(&[Race, Reduction]), Repeats::Keep);
-        assert_eq!(Repeats::for_properties(&[All]), Repeats::Keep);
-    }
-
-    #[test]
     fn options_are_lines() {
-        let options = RecorderOptions {
-            atomic: vec![b"Set.add(int, int)".to_vec()],
-            except: vec![b"*.close".to_vec()],
+        let observe = ObserveOptions {
             atomic_annotations: vec!["p.Atomic".to_owned()],
+            yields: vec!["Pool.pause".to_owned()],
+            ..ObserveOptions::default()
+        };
+        let options = RecorderOptions {
+            atomic: &[b"Set.add(int, int)".to_vec()],
+            except: &[b"*.close".to_vec()],
             all_methods: false,
-            repeats: Repeats::Block,
-            observe: ObserveOptions { yields: vec!["Pool.pause".to_owned()], ..Default::default() },
+            redundant: RedundantAccesses::Block,
+            observe: &observe,
         };
         let file = String::from_utf8(options.encode(Path::new("/tmp/a b/socket"))).unwrap();
         assert_eq!(
