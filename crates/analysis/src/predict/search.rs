@@ -48,7 +48,7 @@ const MOST_FAILURES: u32 = 4;
 const UNPRUNED: usize = 256;
 
 /// So many cuts are tried for a candidate of a small stretch, and of a larger one.
-const CUTS: (usize, usize) = (40, 6);
+const CUTS: (usize, usize) = (60, 24);
 
 /// So often a search goes back in a small stretch, and in a larger one.
 const RETRIES: (usize, usize) = (20_000, 32);
