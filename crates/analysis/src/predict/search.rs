@@ -17,6 +17,7 @@ use super::reordering::{Block, Counts, Predicted, Shown, Stretch, Target};
 use super::saturate::saturate;
 use super::spans;
 use super::table::{Act, Index, Span, Table};
+use crate::explain::EventRef;
 
 /// What is predicted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -243,7 +244,8 @@ impl Search<'_> {
                     Shown::Race(number.min(other), number.max(other))
                 }
             };
-            let predicted = self.predicted(shown, goal, order, diverged);
+            let begin = (self.goal == Goal::Atomicity).then_some(at);
+            let predicted = self.predicted(shown, begin, goal, order, diverged);
             self.result.predicted.push(predicted);
         }
     }
@@ -251,12 +253,15 @@ impl Search<'_> {
     fn predicted(
         &self,
         shown: Shown,
+        begin: Option<usize>,
         goal: &[(Index, Index)],
         order: &[usize],
         diverged: &[usize],
     ) -> Predicted {
         let carried = self.stretch.carried.len();
         let number = |&at: &usize| self.stretch.number(at);
+        let explanation =
+            begin.and_then(|begin| self.renamed.explanation(self.stretch, order, diverged, begin));
         Predicted {
             shown,
             goal: self.numbers(goal),
@@ -264,6 +269,8 @@ impl Search<'_> {
             witness: order[carried..].iter().map(number).collect(),
             diverging: diverged.iter().map(number).collect(),
             reversed: self.reversed(order),
+            explanation,
+            events: self.events_of(goal, order),
         }
     }
 
@@ -281,6 +288,17 @@ impl Search<'_> {
             }
         }
         reversed
+    }
+
+    /// The events of a goal, in their new order.
+    fn events_of(&self, goal: &[(Index, Index)], order: &[usize]) -> Vec<EventRef> {
+        let ends = goal.iter().flat_map(|&(a, b)| [a, b]);
+        let ends: HashSet<usize> = ends.map(|index| self.table.item(index).at as usize).collect();
+        let event = |&at: &usize| EventRef {
+            number: self.stretch.number(at),
+            event: self.stretch.events[at],
+        };
+        order.iter().filter(|at| ends.contains(*at)).map(event).collect()
     }
 
     fn numbers(&self, goal: &[(Index, Index)]) -> Vec<(EventNo, EventNo)> {
