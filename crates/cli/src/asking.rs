@@ -4,12 +4,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use paceline::checking::{Property, Question};
 use paceline_analysis::atomicity::Engine;
 use paceline_report::outcome::Outcome;
 
 use crate::args::one_of;
-use crate::checking::{Property, Question};
 use crate::filters::{FilterArgs, Filters};
 use crate::output::{Output, cannot_write, print};
 use crate::outputs::{OutputArgs, Outputs};
@@ -20,7 +20,7 @@ use crate::status::Status;
 #[derive(clap::Args, Clone)]
 pub struct QuestionArgs {
     /// What to decide; several with commas
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "atomicity")]
+    #[arg(long, value_delimiter = ',', value_parser = property_parser(), default_value = "atomicity")]
     pub property: Vec<Property>,
     /// How to decide atomicity
     #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = "auto")]
@@ -40,6 +40,14 @@ pub struct QuestionArgs {
     /// Show at most this many findings for a trace
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_findings: usize,
+}
+
+/// The properties by name, with what each means.
+pub fn property_parser() -> impl TypedValueParser<Value = Property> {
+    let value = |p: Property| PossibleValue::new(p.name()).help(p.summary());
+    let all = Property::EACH.into_iter().chain([Property::All]);
+    PossibleValuesParser::new(all.map(value))
+        .try_map(|name| Property::from_name(&name).ok_or("not known"))
 }
 
 fn engine_parser() -> impl TypedValueParser<Value = Engine> {

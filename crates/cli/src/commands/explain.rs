@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::ValueHint;
+use paceline::checking::{Property, Question, check};
 use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::{Atomicity as _, Engine, Options, Running};
 use paceline_analysis::explain::explain;
+use paceline_analysis::explain::minimize::minimize;
 use paceline_analysis::finding::{Rule, Story, group};
-use paceline_analysis::minimize::minimize;
 use paceline_report::outcome::{self, Outcome};
 use paceline_report::text;
 use paceline_trace::format::Format;
@@ -16,12 +17,10 @@ use paceline_trace::input;
 use paceline_trace::{Blocks, Source as _, Trace as InMemory};
 
 use crate::args::{ReadArgs, show};
-use crate::checking::{Property, Question, check};
 use crate::filters::saved;
 use crate::output::{Output, cannot_write, print};
 use crate::outputs::{OutputArgs, Outputs};
 use crate::status::Status;
-use crate::traces::Trace;
 
 /// Show one finding in full, or the smallest trace that still shows it
 ///
@@ -85,7 +84,7 @@ fn checked(args: &Args, quiet: bool) -> anyhow::Result<Outcome> {
         filter_race_free: false,
         max_findings: usize::MAX,
     };
-    let mut trace = Trace::new(&args.trace, &args.read, quiet)?;
+    let mut trace = args.read.trace(&args.trace, quiet)?;
     let report = check(&mut trace, &question)?.report;
     if report.findings.is_empty() && args.finding.is_none() {
         bail!("the trace is atomic, there is nothing to explain");
@@ -156,7 +155,7 @@ fn is_report(path: &Path) -> anyhow::Result<bool> {
 }
 
 fn load(args: &Args, quiet: bool) -> anyhow::Result<InMemory> {
-    let trace = Trace::new(&args.trace, &args.read, quiet)?;
+    let trace = args.read.trace(&args.trace, quiet)?;
     let mut open = trace.open()?;
     let mut events = Vec::new();
     let (_, outcome) = trace.read(&mut open, |batch| {

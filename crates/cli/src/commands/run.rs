@@ -8,6 +8,9 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::ValueHint;
+use paceline::checking::{Property, Question, check};
+use paceline::observe::{Ended, Observed, RecorderOptions, Repeats, observe};
+use paceline::trace_input::TraceInput;
 use paceline_report::compose;
 use paceline_report::model::Shrunk;
 use paceline_report::outcome::Outcome;
@@ -15,11 +18,9 @@ use paceline_trace::select::Selection;
 
 use crate::args::SelectArgs;
 use crate::asking::{Ending, QuestionArgs, Results, ShowArgs, Voice};
-use crate::checking::{Property, Question, check};
-use crate::observe::{Ended, ObserveArgs, Observed, RecorderOptions, Repeats, observe};
+use crate::observing::ObserveArgs;
 use crate::showing::Done;
-use crate::status::{Status, complain, note, warn};
-use crate::traces::Trace;
+use crate::status::{Status, complain, exit_code, note, warn};
 
 /// Run a program under observation and decide while it runs
 ///
@@ -100,7 +101,8 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
 fn recorder_options(args: &Args) -> anyhow::Result<RecorderOptions> {
     let mut atomic = args.select.atomic()?;
     let except = args.select.except()?;
-    let mut atomic_annotations = args.observe.atomic_annotation.clone();
+    let observe = args.observe.options();
+    let mut atomic_annotations = observe.atomic_annotations.clone();
     if !args.deterministic.is_empty() || !args.deterministic_annotation.is_empty() {
         if args.question.property != [Property::Determinism] {
             bail!("--deterministic is for --property determinism, and for that alone");
@@ -108,7 +110,6 @@ fn recorder_options(args: &Args) -> anyhow::Result<RecorderOptions> {
         atomic = args.deterministic.iter().map(|p| p.clone().into_bytes()).collect();
         atomic_annotations = args.deterministic_annotation.clone();
     }
-    let observe = args.observe.clone();
     let repeats = Repeats::for_properties(&args.question.property);
     Ok(RecorderOptions { atomic, except, atomic_annotations, all_methods: false, repeats, observe })
 }
@@ -119,15 +120,14 @@ fn round(
     question: &Question,
 ) -> anyhow::Result<Observed<Done>> {
     let selection = Selection::new(options.atomic.clone(), options.except.clone());
-    observe(&args.command, &args.observe, options, |stream| {
-        one(stream, &selection, args.lenient, question)
-    })
+    let each = |stream| one(stream, &selection, args.lenient, question);
+    Ok(observe(&args.command, &options.observe, options, each)?)
 }
 
 /// Decides about one process while it runs.
 fn one(stream: UnixStream, selection: &Selection, lenient: bool, question: &Question) -> Done {
     let started = Instant::now();
-    let mut trace = Trace::live(stream, selection, lenient);
+    let mut trace = TraceInput::live(stream, selection, lenient);
     let (outcome, status) = match check(&mut trace, question) {
         Ok(checked) => (Outcome::Report(checked.report), checked.status),
         Err(error) => {
@@ -219,7 +219,7 @@ fn exit(on_findings: u8, ended: Ended, ending: Ending) -> ExitCode {
     match (ending.status, ended.code()) {
         (Status::Findings, _) => on_findings.into(),
         (Status::Clean, code) => code.into(),
-        (status, code) if code == 0 || ending.has_findings => status.into(),
+        (status, code) if code == 0 || ending.has_findings => exit_code(status),
         (Status::Nothing | Status::Incomplete | Status::Error, code) => code.into(),
     }
 }

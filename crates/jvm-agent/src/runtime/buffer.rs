@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::memory::Stripes;
 use crate::holds::Holds;
 use crate::sender::{Sender, lock};
-use paceline_trace::record::wire;
+use paceline_wire as wire;
 
 /// Words that are free whenever there is said to be room.
 const SLACK: usize = 4;
