@@ -104,9 +104,9 @@ impl fmt::Display for Severity {
     }
 }
 
-/// What shows that a finding is one.
+/// What a finding rests on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Evidence {
+pub enum Grounds {
     /// A cycle between transactions.
     Cycle(Explanation),
     /// Two events in conflict that nothing orders, in time order: the accesses of a race. An order
@@ -116,13 +116,13 @@ pub enum Evidence {
     Events(Vec<EventRef>),
 }
 
-impl Evidence {
+impl Grounds {
     /// The events that show it, in time order.
     pub fn events(&self) -> &[EventRef] {
         match self {
-            Evidence::Cycle(explanation) => &explanation.interleaving,
-            Evidence::Unordered(events) => events,
-            Evidence::Events(events) => events,
+            Grounds::Cycle(explanation) => &explanation.interleaving,
+            Grounds::Unordered(events) => events,
+            Grounds::Events(events) => events,
         }
     }
 }
@@ -144,7 +144,7 @@ pub struct Finding {
     /// The block to blame, if one can be named.
     pub blame: Option<Blame>,
     /// What happened, the first time that it was seen.
-    pub evidence: Evidence,
+    pub grounds: Grounds,
     /// How often it was seen.
     pub count: u64,
 }
@@ -154,22 +154,22 @@ impl Finding {
     pub fn from_cycle(rule: RuleId, explanation: Explanation, count: u64) -> Finding {
         let blamed = explanation.blame.map(|i| explanation.transactions[i]);
         let blame = blamed.and_then(|t| t.label.map(|label| Blame { label, site: t.site }));
-        Finding { rule, blame, evidence: Evidence::Cycle(explanation), count }
+        Finding { rule, blame, grounds: Grounds::Cycle(explanation), count }
     }
 
     /// The fingerprint, as sixteen hexadecimal digits.
     pub fn id(&self, symbols: &Symbols) -> String {
         let mut hash = Fingerprint::default();
         hash.text(self.rule.as_str());
-        match &self.evidence {
-            Evidence::Cycle(explanation) => {
+        match &self.grounds {
+            Grounds::Cycle(explanation) => {
                 CycleKey::new(explanation).fingerprint(&mut hash, symbols);
             }
-            Evidence::Unordered(_) | Evidence::Events(_) => {
+            Grounds::Unordered(_) | Grounds::Events(_) => {
                 if let Some(Blame { label, site }) = self.blame {
                     hash.text(&symbols.show_label(label, site));
                 }
-                let events = self.evidence.events();
+                let events = self.grounds.events();
                 events.iter().for_each(|e| hash.text(&site_or_operation(e, symbols)));
             }
         }
@@ -309,8 +309,8 @@ mod tests {
         let trace = trace(ONCE);
         let events = |at: &[usize]| {
             let events = at.iter().map(|&i| EventRef { number: 1, event: trace.events[i] });
-            let evidence = Evidence::Events(events.collect());
-            Finding { rule: RuleId::RACE, blame: None, evidence, count: 1 }.id(&trace.symbols)
+            let grounds = Grounds::Events(events.collect());
+            Finding { rule: RuleId::RACE, blame: None, grounds, count: 1 }.id(&trace.symbols)
         };
         assert_eq!(events(&[1, 2]), events(&[1, 2]));
         assert_ne!(events(&[1, 2]), events(&[1, 3]));
@@ -321,8 +321,8 @@ mod tests {
         let trace = Trace::parse("1:w(x) 2:w(x) 1:w(y) 2:w(y)").unwrap();
         let race = |at: [usize; 2]| {
             let events = at.map(|i| EventRef { number: 1, event: trace.events[i] });
-            let evidence = Evidence::Unordered(events);
-            Finding { rule: RuleId::RACE, blame: None, evidence, count: 1 }.id(&trace.symbols)
+            let grounds = Grounds::Unordered(events);
+            Finding { rule: RuleId::RACE, blame: None, grounds, count: 1 }.id(&trace.symbols)
         };
         assert_ne!(race([0, 1]), race([2, 3]));
     }
@@ -339,10 +339,10 @@ mod tests {
     fn the_two_events_of_a_race_have_the_fingerprint_of_any_two_events() {
         let trace = trace(ONCE);
         let events = [1, 2].map(|i| EventRef { number: 1, event: trace.events[i] });
-        let id = |evidence| {
-            Finding { rule: RuleId::RACE, blame: None, evidence, count: 1 }.id(&trace.symbols)
+        let id = |grounds| {
+            Finding { rule: RuleId::RACE, blame: None, grounds, count: 1 }.id(&trace.symbols)
         };
-        assert_eq!(id(Evidence::Unordered(events)), id(Evidence::Events(events.to_vec())));
+        assert_eq!(id(Grounds::Unordered(events)), id(Grounds::Events(events.to_vec())));
     }
 
     #[test]

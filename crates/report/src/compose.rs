@@ -1,10 +1,12 @@
 //! Puts names to what the analyses found: from here on a report knows no ids.
 
+use std::borrow::Cow;
+
 use paceline_analysis::explain::{BlockRef, EventRef, Explanation, TransactionRef};
-use paceline_analysis::finding::{Evidence, Finding};
+use paceline_analysis::finding::{Grounds, Finding};
 use paceline_trace::format::std::operand;
 use paceline_trace::{
-    Error, ErrorKind, Event, LabelId, Site, SiteKind, Symbols, TextId, ThreadId, show_name,
+    Error, ErrorKind, Event, LabelId, Site, SiteKind, SiteView, Symbols, ThreadId, show_name,
 };
 
 use crate::model::{self, Label, ProblemRule, Target, TargetKind};
@@ -52,15 +54,15 @@ pub fn site(site: Site, symbols: &Symbols) -> model::Site {
     match site.kind() {
         SiteKind::Unknown => model::Site::Unknown,
         SiteKind::Number(number) => model::Site::Number(number.into()),
-        SiteKind::Entry(_) => symbols.site_info(site).map_or(model::Site::Unknown, |info| {
-            let text = |id: TextId| {
-                let text = symbols.texts.name(id.0);
-                (!text.is_empty()).then(|| name(text))
-            };
-            let file = text(info.file);
-            let line = (info.line > 0 && file.is_some()).then_some(info.line.into());
-            model::Site::Source { file, line, method: text(info.method) }
-        }),
+        SiteKind::Entry(_) => {
+            let SiteView { file, line, method, .. } = symbols.site_view(site);
+            let safe = |text: Cow<'_, str>| name(text.as_bytes());
+            let (file, method) = (file.map(safe), method.map(safe));
+            if file.is_none() && method.is_none() {
+                return model::Site::Unknown;
+            }
+            model::Site::Source { file, line: line.map(u64::from), method }
+        }
     }
 }
 
@@ -98,13 +100,13 @@ pub fn block(block: &BlockRef, symbols: &Symbols) -> model::Block {
 
 /// A finding of this rule.
 pub fn finding(finding: &Finding, rule: &RuleInfo, symbols: &Symbols) -> model::Finding {
-    let (explanation, cycle) = match &finding.evidence {
-        Evidence::Cycle(cycle) => (model::Explanation::Cycle, Some(cycle)),
-        Evidence::Unordered(_) => (model::Explanation::Unordered, None),
-        Evidence::Events(_) => (model::Explanation::Events, None),
+    let (explanation, cycle) = match &finding.grounds {
+        Grounds::Cycle(cycle) => (model::Explanation::Cycle, Some(cycle)),
+        Grounds::Unordered(_) => (model::Explanation::Unordered, None),
+        Grounds::Events(_) => (model::Explanation::Events, None),
     };
     let threads: Vec<_> =
-        finding.evidence.events().iter().map(|at| event_ref(at, symbols)).collect();
+        finding.grounds.events().iter().map(|at| event_ref(at, symbols)).collect();
     let blocks = |of: fn(&Explanation) -> &[BlockRef]| {
         cycle.map_or_else(Vec::new, |e| of(e).iter().map(|b| block(b, symbols)).collect())
     };

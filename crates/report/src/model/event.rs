@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use paceline_trace::Kind;
+use paceline_trace::{Kind, NameSpace};
 use serde::{Deserialize, Serialize};
 
 use super::{Label, Site, kind_name};
@@ -75,24 +75,14 @@ target_kinds! {
 impl TargetKind {
     /// What operations of this kind are done to.
     pub fn of(kind: Kind) -> Option<TargetKind> {
-        match kind {
-            Kind::Read
-            | Kind::AtomicRead
-            | Kind::Write
-            | Kind::AtomicWrite
-            | Kind::AtomicUpdate => Some(TargetKind::Variable),
-            Kind::Acquire
-            | Kind::Release
-            | Kind::AcquireShared
-            | Kind::ReleaseShared
-            | Kind::PreWait
-            | Kind::PostWait
-            | Kind::Notify => Some(TargetKind::Lock),
-            Kind::Fork | Kind::Join => Some(TargetKind::Thread),
-            Kind::Begin | Kind::End => Some(TargetKind::Block),
-            Kind::Post | Kind::Take => Some(TargetKind::Semaphore),
-            Kind::BarrierEnter | Kind::BarrierExit => Some(TargetKind::Barrier),
-            Kind::Yield => None,
+        match kind.name_space() {
+            NameSpace::Variable => Some(TargetKind::Variable),
+            NameSpace::Lock => Some(TargetKind::Lock),
+            NameSpace::Thread => Some(TargetKind::Thread),
+            NameSpace::Label => Some(TargetKind::Block),
+            NameSpace::Semaphore => Some(TargetKind::Semaphore),
+            NameSpace::Barrier => Some(TargetKind::Barrier),
+            NameSpace::Nothing => None,
         }
     }
 }
