@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use paceline::checking::{Property, Question};
+use paceline::Check;
+use paceline::check::Options;
+use paceline::property::{self, Property};
 use paceline_analysis::atomicity::Engine;
 use paceline_report::outcome::Outcome;
 
@@ -21,7 +23,7 @@ use crate::status::Status;
 pub struct QuestionArgs {
     /// What to decide; several with commas
     #[arg(long, value_delimiter = ',', value_parser = property_parser(), default_value = "atomicity")]
-    pub property: Vec<Property>,
+    property: Vec<Wanted>,
     /// How to decide atomicity
     #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = "auto")]
     engine: Engine,
@@ -42,12 +44,44 @@ pub struct QuestionArgs {
     max_findings: usize,
 }
 
+impl QuestionArgs {
+    /// What to decide, one by one.
+    pub fn properties(&self) -> Vec<&'static dyn Property> {
+        self.property.iter().flat_map(|wanted| wanted.each()).collect()
+    }
+}
+
+/// What `--property` takes: one of them, or all.
+#[derive(Clone, Copy)]
+pub enum Wanted {
+    One(&'static dyn Property),
+    All,
+}
+
+impl Wanted {
+    /// The properties, one by one.
+    pub fn each(self) -> Vec<&'static dyn Property> {
+        match self {
+            Wanted::One(property) => vec![property],
+            Wanted::All => property::ALL.to_vec(),
+        }
+    }
+}
+
+const ALL: &str = "all";
+
 /// The properties by name, with what each means.
-pub fn property_parser() -> impl TypedValueParser<Value = Property> {
-    let value = |p: Property| PossibleValue::new(p.name()).help(p.summary());
-    let all = Property::EACH.into_iter().chain([Property::All]);
-    PossibleValuesParser::new(all.map(value))
-        .try_map(|name| Property::from_name(&name).ok_or("not known"))
+pub fn property_parser() -> impl TypedValueParser<Value = Wanted> {
+    let mut each: Vec<_> =
+        property::ALL.iter().map(|p| (p.info().name, p.info().summary)).collect();
+    each.sort_unstable();
+    each.push((ALL, "All of these"));
+    let values = each.into_iter().map(|(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(values).try_map(|name| match property::named(&name) {
+        Some(property) => Ok(Wanted::One(property)),
+        None if name == ALL => Ok(Wanted::All),
+        None => Err("not known"),
+    })
 }
 
 fn engine_parser() -> impl TypedValueParser<Value = Engine> {
@@ -125,18 +159,17 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// The question to ask, so that there is enough left to show.
-    pub fn question(&self, args: &QuestionArgs) -> Question {
-        Question {
-            properties: args.property.clone(),
-            engine: args.engine,
-            first_only: args.first,
-            all_transactions: args.all,
-            node_counts: args.stats,
-            join_yields_to_child: args.join_yields_to_child,
-            filter_race_free: false,
-            max_findings: self.filters.findings_wanted(),
-        }
+    /// The check to make, so that there is enough left to show.
+    pub fn check(&self, args: &QuestionArgs) -> Check {
+        let mut options = Options::default();
+        options.engine = args.engine;
+        options.first_only = args.first;
+        options.all_transactions = args.all;
+        options.node_counts = args.stats;
+        options.join_yields_to_child = args.join_yields_to_child;
+        options.max_findings = self.filters.findings_wanted();
+        let check = Check::new().options(options);
+        args.properties().into_iter().fold(check, Check::property)
     }
 
     /// What came of a trace.

@@ -188,6 +188,15 @@ impl TraceInput {
         self.copied.as_ref().map(|copied| Arc::clone(&copied.contested))
     }
 
+    /// Whether it can be read once more, and from its beginning.
+    pub(crate) fn can_be_read_again(&self) -> bool {
+        self.copied.is_some()
+            || self.live.is_none() && self.path != Path::new("-") && {
+                let special = |m: std::fs::Metadata| !m.is_file() && !m.is_dir();
+                self.spool.is_some() || !std::fs::metadata(&self.path).is_ok_and(special)
+            }
+    }
+
     /// What can be read only once: standard input, a pipe, a shell's `<(command)`.
     fn open_stream(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
         if self.path == Path::new("-") {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::ValueHint;
-use paceline::checking::{Question, check};
+use paceline::Check;
 use paceline::trace_input::TraceInput;
 use paceline_analysis::Analysis as _;
 use paceline_analysis::explain::witness::Witness;
@@ -59,11 +59,10 @@ pub struct Args {
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let mut results = Results::new(&args.show, &args.question, Voice::Stdout, quiet)?;
-    let question =
-        Question { filter_race_free: args.filter_race_free, ..results.question(&args.question) };
+    let check = results.check(&args.question).filter_race_free(args.filter_race_free);
     refuse_impossible(args)?;
     for path in &args.traces {
-        let (trace, done) = one(path, &question, args, quiet)?;
+        let (trace, done) = one(path, &check, args, quiet)?;
         results.add_and(done, move |outcome| draw(&trace, outcome, args))?;
     }
     Ok(results.finish()?.status)
@@ -83,15 +82,10 @@ fn refuse_impossible(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Checks one trace.
-fn one(
-    path: &Path,
-    question: &Question,
-    args: &Args,
-    quiet: bool,
-) -> anyhow::Result<(TraceInput, Done)> {
+fn one(path: &Path, check: &Check, args: &Args, quiet: bool) -> anyhow::Result<(TraceInput, Done)> {
     let started = Instant::now();
     let mut trace = args.read.trace(path, quiet)?;
-    let checked = match check(&mut trace, question) {
+    let checked = match check.decide(&mut trace) {
         Ok(checked) => checked,
         Err(error) => {
             let done = failed(&trace.name(), path, error);

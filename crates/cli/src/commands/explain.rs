@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::ValueHint;
-use paceline::checking::{Property, Question, check};
+use paceline::Check;
 use paceline_analysis::Analysis as _;
-use paceline_analysis::atomicity::{Atomicity as _, Engine, Options, Running};
+use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
 use paceline_analysis::explain::explain;
 use paceline_analysis::explain::minimize::minimize;
 use paceline_analysis::finding::{Rule, Story, group};
@@ -73,19 +73,10 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
 
 /// The report of a trace: of one property, or if the reader knows which finding, of all.
 fn checked(args: &Args, quiet: bool) -> anyhow::Result<Outcome> {
-    let property = if args.finding.is_some() { Property::All } else { Property::Atomicity };
-    let question = Question {
-        properties: vec![property],
-        engine: Engine::Auto,
-        first_only: false,
-        all_transactions: false,
-        node_counts: false,
-        join_yields_to_child: false,
-        filter_race_free: false,
-        max_findings: usize::MAX,
-    };
+    let check = Check::new().max_findings(usize::MAX);
+    let check = if args.finding.is_some() { check.all_properties() } else { check };
     let mut trace = args.read.trace(&args.trace, quiet)?;
-    let report = check(&mut trace, &question)?.report;
+    let report = check.decide(&mut trace)?.report;
     if report.findings.is_empty() && args.finding.is_none() {
         bail!("the trace is atomic, there is nothing to explain");
     }

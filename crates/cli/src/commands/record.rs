@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, bail};
 use clap::ValueHint;
-use paceline::checking::Property;
-use paceline::observe::{Observed, RecorderOptions, Repeats, observe};
+use paceline::observe::{Observed, RecorderOptions, observe, redundant_for};
+use paceline::property::RedundantAccesses;
 use paceline_trace::format::Format;
 use paceline_trace::record::StreamReader;
 use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Source as _};
 
 use crate::args::SelectArgs;
-use crate::asking::property_parser;
+use crate::asking::{Wanted, property_parser};
 use crate::observing::ObserveArgs;
 use crate::output::{Output, cannot_write};
 use crate::status::{Status, complain, exit_code, note, warn};
@@ -46,7 +46,7 @@ pub struct Args {
     ///
     /// Less has to be recorded for atomicity alone than for races, too.
     #[arg(long, value_delimiter = ',', value_parser = property_parser(), default_value = "atomicity")]
-    property: Vec<Property>,
+    property: Vec<Wanted>,
     /// Leave nothing out: all methods, to be selected later, and all accesses that may matter
     #[arg(long)]
     complete: bool,
@@ -71,10 +71,10 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
     let observe_options = args.observe.options();
     let options = RecorderOptions {
         all_methods: args.complete && atomic.is_empty() && except.is_empty(),
-        repeats: if args.complete {
-            Repeats::Keep
+        redundant: if args.complete {
+            RedundantAccesses::Keep
         } else {
-            Repeats::for_properties(&args.property)
+            redundant_for(args.property.iter().flat_map(|wanted| wanted.each()))
         },
         atomic,
         except,

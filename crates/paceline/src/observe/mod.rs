@@ -25,7 +25,7 @@ use crate::Error;
 
 pub use child::Ended;
 pub use jvm::agent_beside;
-pub use options::{ObserveOptions, RecorderOptions, Repeats};
+pub use options::{ObserveOptions, RecorderOptions, redundant_for};
 
 /// Tells a recorder that is part of a program where its options are.
 const OPTIONS_VARIABLE: &str = "PACELINE_RECORDER";

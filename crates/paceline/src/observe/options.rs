@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::checking::Property;
+use crate::property::{Property, RedundantAccesses};
 
 /// How a program is observed.
 #[derive(Clone, Debug)]
@@ -50,40 +50,20 @@ impl Default for ObserveOptions {
     }
 }
 
-/// Which accesses recorders may leave out because the same block has recorded the like before.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Repeats {
-    /// None.
-    #[default]
-    Keep,
-    /// Those with no conflicting access of another thread in between: enough for atomicity.
-    Block,
-    /// Those with nothing in between that orders threads, besides: enough for races, too.
-    Epoch,
+/// What makes no difference for any of these properties.
+pub fn redundant_for<'a>(
+    properties: impl IntoIterator<Item = &'a dyn Property>,
+) -> RedundantAccesses {
+    let each = properties.into_iter().map(|property| property.info().redundant);
+    each.min().unwrap_or(RedundantAccesses::Block)
 }
 
-impl Repeats {
-    /// What makes no difference for any of these. Reduction counts repetitions, and for
-    /// cooperability the analysis decides where transactions begin.
-    pub fn for_properties(properties: &[Property]) -> Repeats {
-        let least = properties.iter().map(|property| match property {
-            Property::Atomicity => 2,
-            Property::Determinism | Property::Race => 1,
-            Property::Cooperability | Property::Reduction | Property::All => 0,
-        });
-        match least.min() {
-            None | Some(2..) => Repeats::Block,
-            Some(1) => Repeats::Epoch,
-            Some(..=0) => Repeats::Keep,
-        }
-    }
-
-    fn name(self) -> &'static [u8] {
-        match self {
-            Repeats::Keep => b"keep",
-            Repeats::Block => b"block",
-            Repeats::Epoch => b"epoch",
-        }
+/// As recorders know it.
+fn name(redundant: RedundantAccesses) -> &'static [u8] {
+    match redundant {
+        RedundantAccesses::Keep => b"keep",
+        RedundantAccesses::Block => b"block",
+        RedundantAccesses::Epoch => b"epoch",
     }
 }
 
@@ -99,7 +79,7 @@ pub struct RecorderOptions {
     /// Whether all methods are recorded as blocks, to be selected later.
     pub all_methods: bool,
     /// What may be left out.
-    pub repeats: Repeats,
+    pub redundant: RedundantAccesses,
     /// The rest, as it was given.
     pub observe: ObserveOptions,
 }
@@ -116,8 +96,8 @@ impl RecorderOptions {
         };
         put("socket", socket.as_os_str().as_bytes());
         put("methods", if self.all_methods { b"all" } else { b"selected" });
-        put("repeats", self.repeats.name());
-        let all = self.observe.unlimited || self.repeats != Repeats::Block;
+        put("repeats", name(self.redundant));
+        let all = self.observe.unlimited || self.redundant != RedundantAccesses::Block;
         put("busy", if all { b"all" } else { b"part" });
         self.atomic.iter().for_each(|pattern| put("atomic", pattern));
         self.except.iter().for_each(|pattern| put("except", pattern));
@@ -141,11 +121,13 @@ mod tests {
 
     #[test]
     fn the_property_that_needs_most_decides_what_is_left_out() {
-        use Property::{All, Atomicity, Race, Reduction};
-        assert_eq!(Repeats::for_properties(&[Atomicity]), Repeats::Block);
-        assert_eq!(Repeats::for_properties(&[Atomicity, Race]), Repeats::Epoch);
-        assert_eq!(Repeats::for_properties(&[Race, Reduction]), Repeats::Keep);
-        assert_eq!(Repeats::for_properties(&[All]), Repeats::Keep);
+        use crate::property::{ALL, Atomicity, Race, Reduction};
+        assert_eq!(redundant_for([&Atomicity as &dyn Property]), RedundantAccesses::Block);
+        let both: [&dyn Property; 2] = [&Atomicity, &Race];
+        assert_eq!(redundant_for(both), RedundantAccesses::Epoch);
+        let both: [&dyn Property; 2] = [&Race, &Reduction];
+        assert_eq!(redundant_for(both), RedundantAccesses::Keep);
+        assert_eq!(redundant_for(ALL.iter().copied()), RedundantAccesses::Keep);
     }
 
     #[test]
@@ -155,7 +137,7 @@ mod tests {
             except: vec![b"*.close".to_vec()],
             atomic_annotations: vec!["p.Atomic".to_owned()],
             all_methods: false,
-            repeats: Repeats::Block,
+            redundant: RedundantAccesses::Block,
             observe: ObserveOptions { yields: vec!["Pool.pause".to_owned()], ..Default::default() },
         };
         let file = String::from_utf8(options.encode(Path::new("/tmp/a b/socket"))).unwrap();
