@@ -85,7 +85,10 @@ mod tests {
         let notes = |o: &mut Outcome| o.report_mut().unwrap().notes.last().unwrap().to_string();
         assert_eq!(notes(&mut now[0]), "1 new finding; 0 are in the baseline");
         assert_eq!(notes(&mut now[1]), "1 new finding; 1 are in the baseline");
-        assert_eq!(gone(&other).to_string(), "not seen any more: Set.add is not atomic [0000000000000000]");
+        assert_eq!(
+            gone(&other).to_string(),
+            "not seen any more: Set.add is not atomic [0000000000000000]"
+        );
     }
 
     #[test]

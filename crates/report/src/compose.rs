@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use paceline_analysis::explain::{BlockRef, EventRef, Explanation, TransactionRef};
-use paceline_analysis::finding::{Grounds, Finding};
+use paceline_analysis::finding::{Finding, Grounds};
 use paceline_trace::format::std::operand;
 use paceline_trace::{
     Error, ErrorKind, Event, LabelId, Site, SiteKind, SiteView, Symbols, ThreadId, show_name,
@@ -164,12 +164,7 @@ pub fn failure(path: String, error: &Error) -> model::Failure {
     model::Failure {
         schema: model::SCHEMA.to_owned(),
         input: model::FailedInput { path },
-        error: model::Problem {
-            line: error.at.line,
-            event: error.at.event,
-            rule,
-            message,
-        },
+        error: model::Problem { line: error.at.line, event: error.at.event, rule, message },
     }
 }
 

@@ -55,10 +55,14 @@ fn upgrade_verdicts(report: &mut Value) -> Result<Vec<Value>, serde_json::Error>
         let fields: Map<String, Value> = serde_json::from_value(verdict.take())?;
         let holds = fields.get("holds").and_then(Value::as_bool).unwrap_or_default();
         let facts = Facts::read(property, fields)?;
-        for rule in verdicts::rules_of(&facts) {
-            rules.push(serde_json::to_value(RuleHelp::from(&rule))?);
+        let own = verdicts::rules_of(&facts);
+        for rule in &own {
+            rules.push(serde_json::to_value(RuleHelp::from(rule))?);
         }
-        *verdict = serde_json::to_value(verdicts::verdict(facts, holds, &input))?;
+        let needs_blocks = verdicts::needs_blocks(&facts);
+        let mut settled = verdicts::verdict(facts, holds);
+        settled.settle(&own, needs_blocks, &input);
+        *verdict = serde_json::to_value(settled)?;
     }
     Ok(rules)
 }

@@ -4,12 +4,11 @@
 
 use std::collections::HashMap;
 
-use paceline_analysis::finding::{RuleId, Severity};
 use serde::Serialize;
 
 use crate::model::{
-    Atomicity, Cell, CellValue, Cooperability, Facts, Input, Label, Nodes, Shrunk, Standing,
-    Verdict, Violating, YieldInBlock,
+    Atomicity, Cell, CellValue, Cooperability, Facts, Label, Nodes, Shrunk, Verdict, Violating,
+    YieldInBlock,
 };
 use crate::rules::{self, RuleInfo};
 use crate::scope::count;
@@ -28,38 +27,22 @@ pub fn rules_of(facts: &Facts) -> Vec<RuleInfo> {
     }
 }
 
-/// The verdict on a property that comes with Paceline.
-pub fn verdict(facts: Facts, holds: bool, input: &Input) -> Verdict {
-    let rules = rules_of(&facts);
-    let standing = match () {
-        () if !holds && rules.iter().all(|rule| rule.severity == Severity::Warning) => {
-            Standing::Warned
-        }
-        () if !holds => Standing::Violated,
-        () if input.events == 0 || is_about_blocks(&facts) && input.transactions == 0 => {
-            Standing::Empty
-        }
-        () => Standing::Holds,
-    };
-    let summary = summary(&facts, holds, input);
-    let cells = cells(&facts);
-    let rules: Vec<RuleId> = rules.into_iter().map(|rule| rule.id).collect();
-    Verdict { holds, facts, standing, summary, rules, cells }
+/// The verdict on a property that comes with Paceline, before it is [settled](Verdict::settle).
+pub fn verdict(facts: Facts, holds: bool) -> Verdict {
+    let (summary, cells) = (summary(&facts, holds), cells(&facts));
+    Verdict { facts, cells, ..Verdict::new(holds, summary) }
 }
 
 /// Whether the verdict says nothing where there is no block.
-fn is_about_blocks(facts: &Facts) -> bool {
+pub fn needs_blocks(facts: &Facts) -> bool {
     match facts {
         Facts::Atomicity(_) | Facts::Determinism(_) | Facts::Reduction(_) => true,
         Facts::Cooperability(_) | Facts::Race(_) | Facts::Other(_) => false,
     }
 }
 
-fn summary(facts: &Facts, holds: bool, input: &Input) -> String {
+fn summary(facts: &Facts, holds: bool) -> String {
     match facts {
-        Facts::Atomicity(_) if holds && input.transactions == 0 => {
-            "no block seen that could be atomic or not".to_owned()
-        }
         Facts::Atomicity(_) if holds => "atomic".to_owned(),
         Facts::Atomicity(it) => {
             let at = it.first_event.map_or_else(String::new, |e| format!(" (event {e})"));

@@ -154,9 +154,9 @@ impl fmt::Display for Note {
                 "accesses of race-free variables were left out of the atomicity check: the \
                  verdict is the same, but cycles are shown by locks, not by data",
             ),
-            Note::NothingAnalysed => f.write_str(
-                "nothing was analysed: there is no event, or no block in the trace",
-            ),
+            Note::NothingAnalysed => {
+                f.write_str("nothing was analysed: there is no event, or no block in the trace")
+            }
             Note::Baseline { new, known } => {
                 let new = crate::scope::count(*new, "new finding");
                 write!(f, "{new}; {known} are in the baseline")

@@ -12,7 +12,8 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Block, Label, RuleId, Site};
+use super::{Block, Input, Label, RuleId, Severity, Site};
+use crate::rules::RuleInfo;
 
 /// The names of the properties that come with Paceline.
 #[expect(missing_docs, reason = "the names say it")]
@@ -177,6 +178,37 @@ impl<'de> Deserialize<'de> for Verdicts {
 }
 
 impl Verdict {
+    /// A verdict without fields of its own. Where the property holds, the summary is an adjective:
+    /// `atomic`.
+    pub fn new(holds: bool, summary: impl Into<String>) -> Verdict {
+        Verdict {
+            holds,
+            facts: Facts::Other(Map::new()),
+            standing: if holds { Standing::Holds } else { Standing::Violated },
+            summary: summary.into(),
+            rules: Vec::new(),
+            cells: Vec::new(),
+        }
+    }
+
+    /// Completes a verdict with what is known about its property and about the input: which rules
+    /// its findings break, and whether a trace without blocks says nothing about it.
+    pub fn settle(&mut self, rules: &[RuleInfo], needs_blocks: bool, input: &Input) {
+        self.rules = rules.iter().map(|rule| rule.id.clone()).collect();
+        let no_block = needs_blocks && input.transactions == 0;
+        self.standing = match self.holds {
+            true if input.events == 0 || no_block => Standing::Empty,
+            true => Standing::Holds,
+            false if rules.iter().all(|rule| rule.severity == Severity::Warning) => {
+                Standing::Warned
+            }
+            false => Standing::Violated,
+        };
+        if self.holds && no_block {
+            self.summary = format!("no block seen that could be {} or not", self.summary);
+        }
+    }
+
     fn read(property: &str, mut fields: Map<String, Value>) -> serde_json::Result<Verdict> {
         fn take<T: serde::de::DeserializeOwned>(
             fields: &mut Map<String, Value>,

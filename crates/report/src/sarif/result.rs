@@ -161,7 +161,11 @@ fn place_of<'a>(trace: &str, finding: &'a Finding, root: &Root) -> Location<'a> 
     let place = place.unwrap_or(FileLine { file: root.relative(trace), line: None });
     Location {
         physical_location: Some(Physical::of(place)),
-        logical_locations: finding.blame.as_ref().and_then(|b| b.label.text()).map(|l| [Logical::of(l)]),
+        logical_locations: finding
+            .blame
+            .as_ref()
+            .and_then(|b| b.label.text())
+            .map(|l| [Logical::of(l)]),
         message: None,
     }
 }

@@ -173,9 +173,14 @@ fn a_finding_reads_the_same_in_every_format() {
             let times = format!("{} times", finding.count);
             let words = if finding.count == 1 { "once" } else { &times };
             let number = format!("\"count\":{}", finding.count);
-            assert!(saying.text.contains(words) || saying.text.contains(&number), "{}", saying.format);
+            assert!(
+                saying.text.contains(words) || saying.text.contains(&number),
+                "{}",
+                saying.format
+            );
             // A line of an annotation, and the boxes of a cycle, have no room for every event.
-            let whole = saying.format != "github" && (finding.cycle.is_empty() || !is_graph(saying));
+            let whole =
+                saying.format != "github" && (finding.cycle.is_empty() || !is_graph(saying));
             for event in in_conflict(finding) {
                 if whole {
                     has_site(saying, &event.site);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use paceline_report::html::{Page, Snippet, Snippets, page};
 use paceline_report::model::{
     Blame, Block, Cooperability, Edge, Event, Explanation, Facts, Filter, Finding, Frame, Label,
-    Note, Remark, Report, RuleId, Scope, Severity, Site, Target, TargetKind, Transaction,
+    Note, Remark, Report, RuleId, Scope, Severity, Site, Target, TargetKind, Transaction, Verdict,
     YieldInBlock, YieldKind, property,
 };
 use paceline_report::outcome::{self, Outcome};
@@ -182,8 +182,7 @@ fn report() -> impl Strategy<Value = Report> {
         let mut report = samples::report_of(findings);
         report.input.path = path;
         let text = format!("a\n{word}");
-        report.notes =
-            vec![Note::UnmatchedPattern { pattern: word.clone() }, Note::Other { text }];
+        report.notes = vec![Note::UnmatchedPattern { pattern: word.clone() }, Note::Other { text }];
         let pattern = word.clone();
         report.scope = Scope {
             properties: vec![word.clone()],
@@ -194,12 +193,12 @@ fn report() -> impl Strategy<Value = Report> {
         let inside = YieldInBlock { event: 1, kind: YieldKind::Written, site, label, count: 2 };
         let yields_in_blocks = vec![inside];
         let facts = Cooperability { yields_in_blocks, ..Cooperability::default() };
-        let verdict = verdicts::verdict(Facts::Cooperability(facts), false, &report.input);
+        let verdict = verdicts::verdict(Facts::Cooperability(facts), false);
         report.verdicts.insert(property::COOPERABILITY, verdict);
         let mut other = serde_json::Map::new();
         other.insert("why".to_owned(), word.clone().into());
-        let mut verdict = verdicts::verdict(Facts::Other(other), true, &report.input);
-        verdict.summary = word.clone();
+        let facts = Facts::Other(other);
+        let verdict = Verdict { facts, ..Verdict::new(true, word.clone()) };
         report.verdicts.insert(word, verdict);
         report
     })

@@ -17,11 +17,7 @@ fn softened(kind: NoteKind, explanation: Explanation) -> (Severity, Vec<Remark>)
     softened_by(kind, "Phaser", explanation)
 }
 
-fn softened_by(
-    kind: NoteKind,
-    text: &str,
-    explanation: Explanation,
-) -> (Severity, Vec<Remark>) {
+fn softened_by(kind: NoteKind, text: &str, explanation: Explanation) -> (Severity, Vec<Remark>) {
     let mut findings = [Finding { explanation, ..samples::race() }];
     soften(&recording(&[(kind, text, 1)]), &mut findings);
     let [finding] = findings;

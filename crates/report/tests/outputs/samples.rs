@@ -90,8 +90,11 @@ fn verdicts(input: &model::Input) -> (Verdicts, Vec<RuleHelp>) {
     ];
     let (mut verdicts, mut rules) = (Verdicts::default(), Vec::new());
     for (property, facts, holds) in decided {
-        rules.extend(known::rules_of(&facts).iter().map(RuleHelp::from));
-        verdicts.insert(property, known::verdict(facts, holds, input));
+        let (own, needs_blocks) = (known::rules_of(&facts), known::needs_blocks(&facts));
+        rules.extend(own.iter().map(RuleHelp::from));
+        let mut verdict = known::verdict(facts, holds);
+        verdict.settle(&own, needs_blocks, input);
+        verdicts.insert(property, verdict);
     }
     (verdicts, rules)
 }
@@ -167,10 +170,7 @@ pub fn cycle_of(n: usize) -> model::Finding {
         rule: RuleId::ATOMICITY,
         severity: Severity::Violation,
         title: "Bank.step0 is not atomic".to_owned(),
-        blame: Some(Blame {
-            label: Label::named("Bank.step0"),
-            site: Site::line("Bank.java", 7),
-        }),
+        blame: Some(Blame { label: Label::named("Bank.step0"), site: Site::line("Bank.java", 7) }),
         explanation: Explanation::Cycle,
         cycle,
         threads,

@@ -32,7 +32,8 @@ fn of_junit() {
 #[test]
 fn of_text() {
     let report = samples::report(&samples::trace(samples::LINE));
-    let found: Vec<String> = report.findings.iter().map(|f| text::plain(f, report.rule(&f.rule))).collect();
+    let found: Vec<String> =
+        report.findings.iter().map(|f| text::plain(f, report.rule(&f.rule))).collect();
     insta::assert_snapshot!(found.join("\n"));
 }
 
