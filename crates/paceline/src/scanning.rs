@@ -13,7 +13,7 @@ use paceline_scan::{Confidence, Report, Rule, ScanError, Site, Warning};
 use crate::sources::Sources;
 use crate::trace_input::show_path;
 
-/// What came of a scan: its report, then what could not be read. `sources` tells where the files
+/// What came of a scan: its report, then what could not be read. `sources` says where the files
 /// are, if they are there; `rules` are those that were looked for.
 pub fn outcomes(
     report: &Report,
@@ -131,7 +131,7 @@ fn remarks(warning: &Warning) -> Vec<Remark> {
     doubts.chain(locks.take(FURTHER)).chain(held.take(FURTHER)).collect()
 }
 
-/// Of further locks and holders this many are reported.
+/// Of further locks and holders this many are named.
 const FURTHER: usize = 4;
 
 /// From the outer lock to the second use, and the uses that were merged into this.

@@ -2,7 +2,6 @@
 //! on an order which may not have been observed is a warning.
 
 use paceline_analysis::finding::Severity;
-use paceline_trace::record::wire;
 use paceline_trace::{NoteKind, Recording};
 
 use crate::compose;
@@ -19,6 +18,7 @@ pub fn model(recording: &Recording) -> model::Recording {
         observed: of(NoteKind::Observed),
         failed: of(NoteKind::Failed),
         filters: of(NoteKind::Filter),
+        filtered_order: of(NoteKind::FilteredOrder),
         unmodelled: of(NoteKind::Unmodelled),
         inexact: of(NoteKind::Inexact),
         lost: of(NoteKind::Lost),
@@ -48,7 +48,7 @@ pub fn soften(recording: &Recording, findings: &mut [Finding]) {
         () if recording.has(NoteKind::Inexact) => Some(Remark::InexactOrder),
         () if !rests_on_absence(finding) => None,
         () if recording.has(NoteKind::Unmodelled) => Some(Remark::UnmodelledOrder),
-        () if leaves_out_order(recording) => Some(Remark::RedundantOrder),
+        () if recording.has(NoteKind::FilteredOrder) => Some(Remark::RedundantOrder),
         () => None,
     };
     for finding in findings.iter_mut().filter(|f| f.severity == Severity::Violation) {
@@ -59,12 +59,6 @@ pub fn soften(recording: &Recording, findings: &mut [Finding]) {
             }
         }
     }
-}
-
-/// Whether something that orders threads was left out on purpose.
-fn leaves_out_order(recording: &Recording) -> bool {
-    let text = wire::note::REPEATED_ORDER;
-    recording.of(NoteKind::Filter).any(|note| note.text.as_bytes() == text)
 }
 
 /// Whether a finding is about two events that nothing orders. The others follow from orders that

@@ -159,8 +159,8 @@ mod tests {
             assert!(Validator::default().check(&mut batch).is_ok());
             let mut engine = Running::new(Options::default());
             let _ = engine.events(&batch);
-            let told = explain(&batch, engine.cycles());
-            let blamed = told[0].as_ref().unwrap().blame.unwrap();
+            let explained = explain(&batch, engine.cycles());
+            let blamed = explained[0].as_ref().unwrap().blame.unwrap();
             assert_eq!(blamed, 0);
         }
     }

@@ -189,7 +189,7 @@ fn recorded(f: &mut fmt::Formatter<'_>, about: NoteKind, items: &[Counted]) -> f
     let (start, end) = match about {
         NoteKind::Observed => ("observed: ", ""),
         NoteKind::Failed => ("could not be observed: ", ""),
-        NoteKind::Filter => ("left out on purpose: ", ""),
+        NoteKind::Filter | NoteKind::FilteredOrder => ("left out on purpose: ", ""),
         NoteKind::Unmodelled => (
             "an order between threads that is not in the trace: ",
             "; a race or conflict that it would rule out is only a warning",
