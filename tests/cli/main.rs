@@ -14,6 +14,7 @@ mod known;
 mod library;
 mod outputs;
 mod papers;
+mod predict;
 mod run;
 mod scan;
 mod surface;

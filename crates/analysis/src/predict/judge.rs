@@ -86,9 +86,22 @@ impl Renamed {
         blame.refuted().iter().map(|block| order[block.begin_event as usize - 1]).collect()
     }
 
-    /// Why a block is refuted: a shortest cycle through it, in terms of the observed trace. The events
-    /// stand in their new order.
+    /// Why a block is refuted: a shortest cycle through it, in terms of the observed trace, by data
+    /// if there is one, otherwise by locks. The events stand in their new order.
     pub fn explanation(
+        &self,
+        stretch: &Stretch,
+        order: &[usize],
+        diverged: &[usize],
+        begin: usize,
+    ) -> Option<Explanation> {
+        let is_data = |at: &&usize| self.events[**at].op.lock().is_none();
+        let data: Vec<usize> = order.iter().filter(is_data).copied().collect();
+        let explained = |order: &[usize]| self.cycle(stretch, order, diverged, begin);
+        explained(&data).or_else(|| explained(order))
+    }
+
+    fn cycle(
         &self,
         stretch: &Stretch,
         order: &[usize],

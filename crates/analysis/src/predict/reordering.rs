@@ -76,6 +76,8 @@ pub struct Predicted {
     pub reversed: Vec<(EventNo, EventNo)>,
     /// For a refuted block: a cycle through it in the new order.
     pub explanation: Option<Explanation>,
+    /// The event that the prediction is about: a `begin`, an access, or what needs a yield.
+    pub shown_event: Option<EventRef>,
     /// The events of the goal, for a prediction without a cycle.
     pub events: Vec<EventRef>,
 }

@@ -244,8 +244,7 @@ impl Search<'_> {
                     Shown::Race(number.min(other), number.max(other))
                 }
             };
-            let begin = (self.goal == Goal::Atomicity).then_some(at);
-            let predicted = self.predicted(shown, begin, goal, order, diverged);
+            let predicted = self.predicted(shown, at, goal, order, diverged);
             self.result.predicted.push(predicted);
         }
     }
@@ -253,15 +252,16 @@ impl Search<'_> {
     fn predicted(
         &self,
         shown: Shown,
-        begin: Option<usize>,
+        at: usize,
         goal: &[(Index, Index)],
         order: &[usize],
         diverged: &[usize],
     ) -> Predicted {
         let carried = self.stretch.carried.len();
         let number = |&at: &usize| self.stretch.number(at);
-        let explanation =
-            begin.and_then(|begin| self.renamed.explanation(self.stretch, order, diverged, begin));
+        let is_block = self.goal == Goal::Atomicity;
+        let explain = || self.renamed.explanation(self.stretch, order, diverged, at);
+        let explanation = is_block.then(explain).flatten();
         Predicted {
             shown,
             goal: self.numbers(goal),
@@ -270,6 +270,7 @@ impl Search<'_> {
             diverging: diverged.iter().map(number).collect(),
             reversed: self.reversed(order),
             explanation,
+            shown_event: Some(self.event_ref(at)),
             events: self.events_of(goal, order),
         }
     }
@@ -294,11 +295,11 @@ impl Search<'_> {
     fn events_of(&self, goal: &[(Index, Index)], order: &[usize]) -> Vec<EventRef> {
         let ends = goal.iter().flat_map(|&(a, b)| [a, b]);
         let ends: HashSet<usize> = ends.map(|index| self.table.item(index).at as usize).collect();
-        let event = |&at: &usize| EventRef {
-            number: self.stretch.number(at),
-            event: self.stretch.events[at],
-        };
-        order.iter().filter(|at| ends.contains(*at)).map(event).collect()
+        order.iter().filter(|at| ends.contains(*at)).map(|&at| self.event_ref(at)).collect()
+    }
+
+    fn event_ref(&self, at: usize) -> EventRef {
+        EventRef { number: self.stretch.number(at), event: self.stretch.events[at] }
     }
 
     fn numbers(&self, goal: &[(Index, Index)]) -> Vec<(EventNo, EventNo)> {

@@ -1,23 +1,26 @@
 //! `paceline yields`: where yields are missing (SILVER), and how much of the code must be read
 //! with other threads in mind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{ValueEnum, ValueHint};
+use paceline::check::PredictOptions;
 use paceline::trace_input::{OpenTrace, TraceInput, is_incomplete, notes};
 use paceline_analysis::Analysis as _;
 use paceline_analysis::cooperability::{
     Cooperability, Inferred, Merged, Options, Reason, Reasons, merge,
 };
 use paceline_analysis::density::{self, Density, Row};
+use paceline_analysis::predict::{self, Goal, Predictor, Sharing};
 use paceline_report::compose;
-use paceline_trace::{Event, Source as _, Symbols};
+use paceline_trace::{Event, Site, Source as _, Symbols};
 use serde::Serialize;
 
 use crate::args::{ReadArgs, show};
+use crate::check_args::PredictArgs;
 use crate::output::print;
 use crate::status::{Status, warn};
 
@@ -30,7 +33,8 @@ use crate::status::{Status, warn};
 Examples:
   paceline yields trace.std
   paceline yields run1.pace run2.pace run3.pace --format json
-  paceline yields trace.pace --format patch --source src")]
+  paceline yields trace.pace --format patch --source src
+  paceline yields trace.pace --predict")]
 pub struct Args {
     /// The traces; `-` reads standard input
     #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
@@ -47,6 +51,8 @@ pub struct Args {
     /// Where the sources are: lines of the files that the trace names are counted there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     source: Option<PathBuf>,
+    #[command(flatten)]
+    predict: PredictArgs,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -68,6 +74,9 @@ struct OneTrace {
     first_event: Option<u64>,
     yields: Vec<u64>,
     missing: Vec<Missing>,
+    /// Yields that another order of this run needs, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<Vec<Missing>>,
     density: Points,
     #[serde(skip)]
     named: Vec<paceline_analysis::cooperability::NamedSite>,
@@ -155,8 +164,12 @@ fn one(path: &Path, args: &Args, quiet: bool) -> anyhow::Result<OneTrace> {
         join_yields_to_child: args.join_yields_to_child,
         ..Default::default()
     });
+    let mut sharing = Sharing::default();
     let (reading, outcome) = trace.read(&mut open, |batch| {
         let _ = density.events(batch);
+        if args.predict.options().is_some() {
+            let _ = sharing.events(batch);
+        }
         cooperability.events(batch)
     });
     outcome?;
@@ -164,11 +177,14 @@ fn one(path: &Path, args: &Args, quiet: bool) -> anyhow::Result<OneTrace> {
     density.finish();
     let inferred = cooperability.inferred();
     let reasons = reasons(&trace, options, inferred)?;
+    let asked = args.predict.options();
+    let predicted = asked.map(|how| predicted(&trace, how, sharing, inferred)).transpose()?;
     let lines =
         args.loc.or(args.source.as_deref().and_then(|dir| lines(dir, open.symbols(), quiet)));
     let status = match () {
         () if is_incomplete(&open, &reading) => Status::Incomplete,
         () if !inferred.is_empty() => Status::Findings,
+        () if predicted.as_ref().is_some_and(|all| !all.is_empty()) => Status::Findings,
         () if reading.events == 0 => Status::Nothing,
         () => Status::Clean,
     };
@@ -182,6 +198,7 @@ fn one(path: &Path, args: &Args, quiet: bool) -> anyhow::Result<OneTrace> {
         first_event: cooperability.first_event(),
         yields: inferred.positions().to_vec(),
         missing: missing(inferred, &reasons, &open),
+        predicted,
         density: points(&density.row(inferred, lines)),
         named: inferred.named(open.symbols()),
         status,
@@ -202,6 +219,45 @@ fn reasons(
     outcome?;
     reasons.finish();
     Ok(reasons.reasons().to_vec())
+}
+
+/// Where yields are missing in other orders of the run, each site once.
+fn predicted(
+    trace: &TraceInput,
+    how: PredictOptions,
+    sharing: Sharing,
+    inferred: &Inferred,
+) -> anyhow::Result<Vec<Missing>> {
+    let PredictOptions { window, budget } = how;
+    let goal = Goal::Cooperability;
+    let how = predict::Options { goal, window, budget, ..predict::Options::default() };
+    let mut predictor = Predictor::new(how, sharing, inferred.positions().iter().copied());
+    let mut open = trace.open()?;
+    let (_, outcome) = trace.read(&mut open, |batch| predictor.events(batch));
+    outcome?;
+    predictor.finish();
+    let symbols = open.symbols();
+    let known: BTreeSet<Site> = inferred.sites().iter().map(|site| site.first.site).collect();
+    let mut sites: BTreeMap<Site, Missing> = BTreeMap::new();
+    for at in predictor.predicted().iter().filter_map(|it| it.shown_event) {
+        let site = at.event.site;
+        if site != Site::UNKNOWN && known.contains(&site) {
+            continue;
+        }
+        let shown = compose::event(at.number, &at.event, symbols);
+        let fresh = || Missing {
+            site: shown.site.to_string(),
+            count: 0,
+            event: at.number,
+            thread: shown.thread.clone(),
+            before: shown.operation(),
+            because: None,
+        };
+        sites.entry(site).or_insert_with(fresh).count += 1;
+    }
+    let mut all: Vec<Missing> = sites.into_values().collect();
+    all.sort_by_key(|missing| missing.event);
+    Ok(all)
 }
 
 fn missing(inferred: &Inferred, reasons: &[Reason], open: &OpenTrace) -> Vec<Missing> {
@@ -316,6 +372,12 @@ fn text(together: &Together) -> String {
         for missing in &trace.missing {
             let _ = writeln!(out, "  {}", line(missing));
         }
+        if let Some(predicted) = &trace.predicted {
+            let _ = writeln!(out, "  in other orders of this run, {} more", predicted.len());
+            for missing in predicted {
+                let _ = writeln!(out, "  {}", line(missing));
+            }
+        }
         density_table(&mut out, &trace.density);
     }
     if together.traces.len() > 1 {
@@ -350,7 +412,9 @@ fn density_table(out: &mut String, points: &Points) {
 fn patch(together: &Together) -> String {
     let mut out = String::new();
     let mut seen = std::collections::HashSet::new();
-    for missing in together.traces.iter().flat_map(|t| &t.missing) {
+    for missing in
+        together.traces.iter().flat_map(|t| t.missing.iter().chain(t.predicted.iter().flatten()))
+    {
         if seen.insert(&missing.site) {
             let _ = writeln!(out, "{}: yield needed before {}", missing.site, missing.before);
         }
