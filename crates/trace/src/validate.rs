@@ -114,20 +114,25 @@ impl Picked {
 impl Validator {
     /// Checks a batch. On the first malformed event, `batch` is cut to the events before it.
     pub fn check(&mut self, batch: &mut Batch) -> Result<(), Malformed> {
+        let Some((index, malformed)) = self.first_malformed(batch) else { return Ok(()) };
+        batch.events.truncate(index);
+        Err(malformed)
+    }
+
+    /// The first malformed event of a batch, with its index; nothing can be checked after it.
+    pub fn first_malformed(&mut self, batch: &Batch) -> Option<(usize, Malformed)> {
         self.reserve(&batch.counts);
         let mut stretches = batch.events.chunks(STRETCH).enumerate();
-        let broken = stretches.find_map(|(i, stretch)| {
+        let (index, rule) = stretches.find_map(|(i, stretch)| {
             let (index, rule) = self.stretch(stretch).err()?;
             Some((i * STRETCH + index, rule))
-        });
-        let Some((index, rule)) = broken else { return Ok(()) };
+        })?;
         let malformed = Malformed {
             at: Place { line: batch.line(index), event: Some(batch.first + index as u64) },
             event: batch.events[index],
             rule,
         };
-        batch.events.truncate(index);
-        Err(malformed)
+        Some((index, malformed))
     }
 
     /// Checks a batch and takes the malformed events out of it. The events behind them move up,
