@@ -1,13 +1,13 @@
 //! The reading loop: from a source, through the checks, to an analysis. There is only one, in two
 //! arrangements.
 //!
-//! [`read`] puts reading, checking and analysing on a thread each, so that two cores are busy
-//! whichever of the three takes longest. Where reading is quick, checking is done along with it: two
-//! threads on two cores need not take turns. Batches go round, so that nothing is allocated once
-//! they have reached their size.
+//! [`read`] puts reading, checking and analysing on a thread each, so that two cores have work
+//! whichever of the three takes longest. Where reading is quick, checking is done along with it:
+//! two threads on two cores need not take turns. Batches go round, so that nothing is allocated
+//! once they have reached their size.
 //!
 //! [`read_named`] does all of it on the calling thread, one batch after the other: names are only
-//! complete up to where the reader is, so that a caller who needs them along with a batch cannot
+//! complete up to where the reader is, so that a caller that needs them along with a batch cannot
 //! have a reader that runs ahead.
 
 use std::ops::ControlFlow;
@@ -59,27 +59,27 @@ struct Read {
     outcome: Result<(), Error>,
 }
 
-/// A batch on its way from the checker, with what is new since the one before. What comes after
+/// A batch on its way from the checker, with what is new since the one before. What follows
 /// the last batch that was wanted must not count, although it may have been read.
 struct Checked {
     batch: Batch,
     transactions: u64,
     skipped: Vec<Malformed>,
-    outcome: Result<(), Stop>,
+    outcome: Result<(), Ending>,
     is_last: bool,
 }
 
-/// Why nothing comes after a batch.
-enum Stop {
+/// Why no batch follows.
+enum Ending {
     Malformed(Malformed),
     Error(Error),
 }
 
-impl Stop {
+impl Ending {
     fn explain(self, symbols: &Symbols) -> Error {
         match self {
-            Stop::Malformed(malformed) => malformed.explain(symbols),
-            Stop::Error(error) => error,
+            Ending::Malformed(malformed) => malformed.explain(symbols),
+            Ending::Error(error) => error,
         }
     }
 }
@@ -174,7 +174,7 @@ impl Checker {
         let is_end = batch.events.is_empty();
         batch.first = self.next;
         let valid = match self.checking {
-            Checking::Strict => self.validator.check(&mut batch).map_err(Stop::Malformed),
+            Checking::Strict => self.validator.check(&mut batch).map_err(Ending::Malformed),
             Checking::Lenient => {
                 self.validator.skip_malformed(&mut batch, |event| skipped.push(event));
                 Ok(())
@@ -184,7 +184,7 @@ impl Checker {
         self.next += batch.events.len() as u64;
         let transactions = self.validator.outermost_blocks() - transactions;
         // A malformed event stands before whatever stopped the reader.
-        let outcome = valid.and(outcome.map_err(Stop::Error));
+        let outcome = valid.and(outcome.map_err(Ending::Error));
         let is_last = is_end || outcome.is_err();
         Checked { batch, transactions, skipped, outcome, is_last }
     }
@@ -198,12 +198,13 @@ impl Checker {
 }
 
 impl Reading {
-    /// Counts a batch and gives it to `each`. Goes on with the used batch, or ends with the outcome.
+    /// Counts a batch and gives it to `each`. Goes on with the used batch, or ends with the
+    /// outcome.
     fn take(
         &mut self,
         Checked { batch, transactions, skipped, outcome, is_last }: Checked,
         each: impl FnOnce(&Batch) -> ControlFlow<()>,
-    ) -> ControlFlow<Result<(), Stop>, Batch> {
+    ) -> ControlFlow<Result<(), Ending>, Batch> {
         self.events += batch.events.len() as u64;
         self.transactions += transactions;
         self.malformed += skipped.len() as u64;
