@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_analysis::explain::contested::{Contested, Touches};
 use paceline_trace::format::pace::SpoolWriter;
-use paceline_trace::record::StreamReader;
+use paceline_trace::format::stream::StreamReader;
 use paceline_trace::{Batch, Error, Skipped, Source, Symbols};
 
 /// What is kept.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use paceline_trace::format::Format;
-use paceline_trace::record::StreamReader;
+use paceline_trace::format::stream::StreamReader;
 use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Source as _};
 
