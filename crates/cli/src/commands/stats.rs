@@ -52,7 +52,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     };
     print(&text)?;
     if !quiet {
-        notes(&open, &reading).iter().for_each(|text| note(text));
+        notes(&open, &reading).iter().for_each(|said| note(&said.to_string()));
     }
     Ok(match reading.events {
         0 => Status::Nothing,

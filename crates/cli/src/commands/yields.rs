@@ -173,7 +173,7 @@ fn one(path: &Path, args: &Args, quiet: bool) -> anyhow::Result<OneTrace> {
         () => Status::Clean,
     };
     if !quiet {
-        notes(&open, &reading).iter().for_each(|note| warn(note));
+        notes(&open, &reading).iter().for_each(|note| warn(&note.to_string()));
     }
     Ok(OneTrace {
         path: trace.name(),
@@ -213,7 +213,7 @@ fn missing(inferred: &Inferred, reasons: &[Reason], open: &OpenTrace) -> Vec<Mis
         let reason = reasons.iter().find(|r| r.missing.event == first.event);
         let shown = compose::event(first.event, &event, symbols);
         Missing {
-            site: shown.site.clone(),
+            site: shown.site.to_string(),
             count: site.count,
             event: first.event,
             thread: shown.thread.clone(),
@@ -232,7 +232,7 @@ fn because(reason: &Reason, symbols: &Symbols) -> Because {
         event: shown.event,
         operation: shown.operation(),
         thread: shown.thread,
-        site: shown.site,
+        site: shown.site.to_string(),
     }
 }
 
