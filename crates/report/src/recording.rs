@@ -7,12 +7,9 @@ use paceline_trace::{NoteKind, Recording};
 use crate::compose;
 use crate::model::{self, Counted, Explanation, Finding, Note, Remark};
 
-/// What was left out on purpose, whatever that means for findings.
-const FILTERS: &[NoteKind] = &[NoteKind::Filter, NoteKind::FilteredOrder];
-
 /// The recording as the report has it.
 pub fn model(recording: &Recording) -> model::Recording {
-    let of = |kind| counted(recording, &[kind]);
+    let of = |kind| counted(recording, kind);
     model::Recording {
         front_end: compose::name(recording.front_end.as_bytes()),
         version: compose::name(recording.version.as_bytes()),
@@ -20,7 +17,8 @@ pub fn model(recording: &Recording) -> model::Recording {
         pid: recording.pid,
         observed: of(NoteKind::Observed),
         failed: of(NoteKind::Failed),
-        filters: counted(recording, FILTERS),
+        filters: of(NoteKind::Filter),
+        filtered_order: of(NoteKind::FilteredOrder),
         unmodelled: of(NoteKind::Unmodelled),
         inexact: of(NoteKind::Inexact),
         lost: of(NoteKind::Lost),
@@ -28,21 +26,17 @@ pub fn model(recording: &Recording) -> model::Recording {
     }
 }
 
-fn counted(recording: &Recording, kinds: &[NoteKind]) -> Vec<Counted> {
+fn counted(recording: &Recording, kind: NoteKind) -> Vec<Counted> {
     let counted = |note: &paceline_trace::Note| Counted {
         what: compose::name(note.text.as_bytes()),
         count: note.number,
     };
-    recording.notes.iter().filter(|note| kinds.contains(&note.kind)).map(counted).collect()
+    recording.of(kind).map(counted).collect()
 }
 
 /// What a reader of the report should know, one note for each kind of thing.
 pub fn notes(recording: &Recording) -> Vec<Note> {
-    let kinds = NoteKind::ALL.iter().filter(|&&kind| kind != NoteKind::FilteredOrder);
-    let each = kinds.map(|&kind| {
-        let together = if FILTERS.contains(&kind) { FILTERS } else { &[kind] };
-        (kind, counted(recording, together))
-    });
+    let each = NoteKind::ALL.iter().map(|&kind| (kind, counted(recording, kind)));
     each.filter(|(_, items)| !items.is_empty())
         .map(|(about, items)| Note::Recorded { about, items })
         .collect()

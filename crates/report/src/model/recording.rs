@@ -24,6 +24,9 @@ pub struct Recording {
     /// What was left out on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<Counted>,
+    /// What was left out on purpose although it orders threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filtered_order: Vec<Counted>,
     /// Orders between threads that are not in the trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmodelled: Vec<Counted>,

@@ -1,15 +1,14 @@
-//! What came out for each property: in the JSON an object with an entry for each property, in the
-//! order in which they were decided.
+//! What came out for each property: in the JSON an object with an entry for each property.
 //!
 //! What all verdicts have is what outputs show: whether the property holds, a summary, cells for a
 //! table, the rules of its findings. A property's own fields stand beside these. Those of the
 //! properties that come with Paceline are typed here; any other property brings a map of its own.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Error as _, MapAccess, Visitor};
-use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Block, Input, Label, RuleId, Severity, Site};
@@ -25,9 +24,10 @@ pub mod property {
     pub const REDUCTION: &str = "reduction";
 }
 
-/// The verdicts, by the names of the properties.
-#[derive(Clone, PartialEq, Default, Debug)]
-pub struct Verdicts(Vec<(String, Verdict)>);
+/// The verdicts, in the order of the names of the properties.
+#[derive(Clone, PartialEq, Default, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Verdicts(BTreeMap<String, Verdict>);
 
 /// What came out for one property.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -97,19 +97,15 @@ pub enum Facts {
 impl Verdicts {
     /// Adds a verdict; one of the same name is replaced.
     pub fn insert(&mut self, property: impl Into<String>, verdict: Verdict) {
-        let property = property.into();
-        match self.0.iter_mut().find(|(name, _)| *name == property) {
-            Some((_, old)) => *old = verdict,
-            None => self.0.push((property, verdict)),
-        }
+        self.0.insert(property.into(), verdict);
     }
 
     /// The verdict on a property, if it was decided.
     pub fn get(&self, property: &str) -> Option<&Verdict> {
-        self.0.iter().find(|(name, _)| name == property).map(|(_, verdict)| verdict)
+        self.0.get(property)
     }
 
-    /// Every verdict with the name of its property, in order.
+    /// Every verdict with the name of its property.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Verdict)> {
         self.0.iter().map(|(name, verdict)| (name.as_str(), verdict))
     }
@@ -121,34 +117,26 @@ impl Verdicts {
 
     /// What atomicity has of its own, if it was decided.
     pub fn atomicity(&self) -> Option<&Atomicity> {
-        self.0.iter().find_map(|(_, verdict)| match &verdict.facts {
+        match &self.get(property::ATOMICITY)?.facts {
             Facts::Atomicity(atomicity) => Some(atomicity),
             Facts::Cooperability(_)
             | Facts::Determinism(_)
             | Facts::Race(_)
             | Facts::Reduction(_)
             | Facts::Other(_) => None,
-        })
+        }
     }
 
     /// What atomicity has of its own, to be changed.
     pub fn atomicity_mut(&mut self) -> Option<&mut Atomicity> {
-        self.0.iter_mut().find_map(|(_, verdict)| match &mut verdict.facts {
+        match &mut self.0.get_mut(property::ATOMICITY)?.facts {
             Facts::Atomicity(atomicity) => Some(atomicity),
             Facts::Cooperability(_)
             | Facts::Determinism(_)
             | Facts::Race(_)
             | Facts::Reduction(_)
             | Facts::Other(_) => None,
-        })
-    }
-}
-
-impl Serialize for Verdicts {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(Some(self.0.len()))?;
-        self.0.iter().try_for_each(|(name, verdict)| map.serialize_entry(name, verdict))?;
-        map.end()
+        }
     }
 }
 

@@ -237,7 +237,7 @@ fn what_was_analysed_is_said_in_every_format() {
             "checked atomicity, determinism, race",
             "filter: --except Main.*",
             "2 events dropped",
-            "3 labels count as atomic, 1 do not",
+            "3 count as atomic, 1 do not",
         ] {
             assert!(said.contains(fact), "{format} does not say {fact}:\n{said}");
         }
