@@ -129,6 +129,7 @@ mod spool;
 mod stacks;
 mod status;
 pub mod trace_input;
+pub mod yields;
 
 pub use check::Check;
 pub use error::Error;

@@ -174,10 +174,13 @@ fn block_name(label: &Label) -> String {
 /// The blamed block and its site, unless the one is the other.
 fn blamed(blame: &Blame) -> String {
     let site = blame.site.to_string();
-    match &blame.label {
-        Label::AtSite(_) => format!("begins at {site}"),
-        label if !blame.site.is_known() || label.text() == Some(&site) => block_name(label),
-        label => format!("{} at {site}", block_name(label)),
+    let label = &blame.label;
+    if matches!(label, Label::AtSite(_)) {
+        format!("begins at {site}")
+    } else if !blame.site.is_known() || label.text() == Some(&site) {
+        block_name(label)
+    } else {
+        format!("{} at {site}", block_name(label))
     }
 }
 
