@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use paceline_trace::Blocks;
 use paceline_trace::select::{Selection, glob};
 
-use crate::hook::Repeats;
+use crate::hook::Redundant;
 use crate::rewrite::Detail;
 use crate::rewrite::names::simple;
 use crate::rewrite::site::MethodFacts;
 use crate::tools::{build_tool, is_test_annotation, is_test_framework};
 
+/// The smallest buffer: the longest record, and a word.
+const LEAST_WORDS: usize = 4;
 const NOT_CHOSEN: &[u8] = b"in classes that are not observed";
 
 /// Where the stream goes.
@@ -38,10 +40,16 @@ pub struct Options {
     ignore: Vec<Vec<u8>>,
     /// How much of each method is observed, at most.
     pub detail: Detail,
-    /// Which accesses that a transaction repeats are left out.
-    pub repeats: Repeats,
-    /// How much a thread may tell is limited.
-    pub limited: bool,
+    /// Which redundant accesses are left out.
+    pub redundant: Redundant,
+    /// Threads that record very much are throttled.
+    pub throttled: bool,
+    /// The size of every buffer; for tests.
+    pub buffer_words: Option<usize>,
+    /// A page that must not be touched follows every buffer; for tests.
+    pub guard_pages: bool,
+    /// The agent fails when a buffer is drained for that time; for tests.
+    pub panic_at_drain: Option<u64>,
     /// A folder for the classes as they were rewritten, to look into.
     pub dump: Option<PathBuf>,
     selection: Selection,
@@ -69,9 +77,9 @@ impl Options {
         if options.destination.is_none() {
             return Err("no `file` or `socket` to write to".to_owned());
         }
-        if options.limited && options.repeats != Repeats::Block {
-            // Monitors that are not told would be missing orders, and races that are none.
-            return Err("`busy part` needs `repeats block`: it is for atomicity alone".to_owned());
+        if options.throttled && options.redundant != Redundant::Block {
+            // Monitors that are not recorded would be missing orders, and races that are none.
+            return Err("`throttle on` needs `redundant block`: it is for atomicity alone".to_owned());
         }
         options.selection = Selection::new(options.atomic.clone(), options.except.clone());
         options.yield_selection = Selection::new(options.yields.clone(), []);
@@ -121,24 +129,41 @@ impl Options {
                     }
                 };
             }
-            "repeats" => {
-                self.repeats = match value {
-                    "keep" => Repeats::Keep,
-                    "block" => Repeats::Block,
-                    "epoch" => Repeats::Epoch,
+            // The second names of these two are those of earlier versions.
+            "redundant" | "repeats" => {
+                self.redundant = match value {
+                    "keep" => Redundant::Keep,
+                    "block" => Redundant::Block,
+                    "epoch" => Redundant::Epoch,
                     _ => {
                         return Err(format!(
-                            "`repeats` is `keep`, `block` or `epoch`, not `{value}`"
+                            "`{key}` is `keep`, `block` or `epoch`, not `{value}`"
                         ));
                     }
                 };
             }
-            "busy" => {
-                self.limited = match value {
-                    "all" => false,
-                    "part" => true,
-                    _ => return Err(format!("`busy` is `all` or `part`, not `{value}`")),
+            "throttle" | "busy" => {
+                self.throttled = match value {
+                    "off" | "all" => false,
+                    "on" | "part" => true,
+                    _ => return Err(format!("`{key}` is `on` or `off`, not `{value}`")),
                 };
+            }
+            "buffer-words" => {
+                let words = value.parse().ok().filter(|&words| words >= LEAST_WORDS);
+                let wrong = || format!("`buffer-words` is {LEAST_WORDS} or more, not `{value}`");
+                self.buffer_words = Some(words.ok_or_else(wrong)?);
+            }
+            "guard-pages" => {
+                self.guard_pages = match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(format!("`guard-pages` is `on` or `off`, not `{value}`")),
+                };
+            }
+            "panic-at-drain" => {
+                let wrong = |_| format!("`panic-at-drain` is a number, not `{value}`");
+                self.panic_at_drain = Some(value.parse().map_err(wrong)?);
             }
             "dump" => self.dump = Some(value.into()),
             _ => return Err(format!("unknown option `{key}`")),

@@ -94,8 +94,10 @@ pub struct Sender {
     /// The names of the classes of objects, by number.
     classes: Mutex<Vec<Vec<u8>>>,
     notes: Mutex<Notes>,
-    /// Nobody listens any more.
+    /// Nothing is sent any more.
     closed: AtomicBool,
+    /// The agent has failed: the stream has no end.
+    failed: AtomicBool,
     inexact: AtomicU64,
     stray: AtomicU64,
 }
@@ -110,6 +112,7 @@ impl Sender {
             classes: Mutex::default(),
             notes: Mutex::default(),
             closed: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             inexact: AtomicU64::new(0),
             stray: AtomicU64::new(0),
         }
@@ -244,6 +247,19 @@ impl Sender {
         }
     }
 
+    /// Ends the stream early, without its end: the agent has failed.
+    pub fn abandon(&self, why: &str) {
+        if self.failed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.closed.store(true, Ordering::Relaxed);
+        let mut output = lock(&self.output);
+        let text = format!("all events after a failure of the agent: {why}");
+        output.note(note::LOST, text.as_bytes(), 0);
+        // If that fails too, the stream is cut all the same.
+        let _ = output.flush();
+    }
+
     /// Ends the stream: all notes, then the end.
     pub fn finish(&self) {
         let mut output = lock(&self.output);
@@ -258,8 +274,9 @@ impl Sender {
         if stray > 0 {
             output.note(note::UNMODELLED, STRAY, stray);
         }
-        // Nobody is left to tell of a failure.
-        let _ = output.finish();
+        let failed = self.failed.load(Ordering::Relaxed);
+        // If it fails, the stream is cut: its reader sees that.
+        let _ = if failed { output.flush() } else { output.finish() };
         self.closed.store(true, Ordering::Relaxed);
     }
 }

@@ -7,7 +7,7 @@
 use super::blocks::is_quiet;
 use super::hooks::Snippet;
 use super::method::{Context, Rewriter};
-use super::names::is_platform;
+use super::names::{READS, is_platform};
 use super::site::Target;
 use crate::classfile::code::Code;
 use crate::classfile::insn::op;
@@ -83,7 +83,7 @@ impl<'a> Rewriter<'_, 'a> {
             let copy = if wide { op::DUP2_X1 } else { op::DUP_X1 };
             let (name, descriptor) = reads::of_field(field.descriptor);
             let told = Snippet::new(pool).ops(&[copy]).number(site)?;
-            let told = told.call(name.as_bytes(), descriptor.as_bytes())?.code;
+            let told = told.call_in(READS, name.as_bytes(), descriptor.as_bytes())?.code;
             code.instructions[i].before = vec![op::DUP];
             code.instructions[i].behind = told;
             return Ok(());
@@ -131,7 +131,8 @@ impl<'a> Rewriter<'_, 'a> {
         let (name, descriptor) = reads::of_element(&[letter]);
         let told = Snippet::new(pool).ops(&[copy]).number(site)?;
         code.instructions[i].before = vec![op::DUP2];
-        code.instructions[i].behind = told.call(name.as_bytes(), descriptor.as_bytes())?.code;
+        let told = told.call_in(READS, name.as_bytes(), descriptor.as_bytes())?;
+        code.instructions[i].behind = told.code;
         Ok(())
     }
 

@@ -352,7 +352,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
                 first = if first == 0 { site } else { first };
             }
         }
-        let method = pool.add_method(super::names::HOOK, &found.wrapper, &found.descriptor)?;
+        let method = pool.add_method(super::names::WRAPPERS, &found.wrapper, &found.descriptor)?;
         let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
         code.instructions[i].instead = Some(snippet.code);
         Ok(())

@@ -153,15 +153,15 @@ impl Model {
         Model::ReachedEither,
     ];
 
-    /// The method of the hook class that tells the event.
-    pub fn teller(self) -> &'static str {
+    /// The method of the hook (`PacelinePlatform`) that records the event.
+    pub fn recorder(self) -> &'static str {
         match self {
-            Model::Plain | Model::Reached | Model::ReachedEither => "tell",
-            Model::Taken | Model::Given | Model::Stamped | Model::Unstamped => "tellLock",
-            Model::Awaited => "tellCondition",
-            Model::Waited => "waiting",
-            Model::Notified => "notifying",
-            Model::Barrier => "tellBarrier",
+            Model::Plain | Model::Reached | Model::ReachedEither => "record",
+            Model::Taken | Model::Given | Model::Stamped | Model::Unstamped => "recordLock",
+            Model::Awaited => "recordCondition",
+            Model::Waited => "recordWait",
+            Model::Notified => "recordNotify",
+            Model::Barrier => "recordBarrier",
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::hooks::Snippet;
 use super::model::Model;
+use super::names::PLATFORM_HOOK;
 use super::site::{Name, Program, Site, Target};
 use crate::classfile::code::Code;
 use crate::classfile::insn::op;
@@ -95,28 +96,28 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineLockRoom", "I"),
     ("$pacelineNextId", "J"),
     ("$pacelineLastId", "J"),
-    ("$pacelineLock", "J"),
+    ("$pacelineTarget", "J"),
     ("$pacelineUsed", "J"),
     ("$pacelineUsedRoom", "I"),
-    ("$pacelineMute", "I"),
-    ("$pacelineOpen", "I"),
-    ("$pacelineDeepOwned", "I"),
-    ("$pacelineDeepHeld", "J"),
-    ("$pacelineDeepStamp", "J"),
-    ("$pacelineDeepLock", "J"),
-    ("$pacelineQuiet", "I"),
-    ("$pacelineTrash", "J"),
-    ("$pacelineOuterOpen", "I"),
+    ("$pacelineCarrier", "I"),
+    ("$pacelinePending", "I"),
+    ("$pacelineAsideUsed", "I"),
+    ("$pacelineAsideHeld", "J"),
+    ("$pacelineAsideStamp", "J"),
+    ("$pacelineAsideTarget", "J"),
+    ("$pacelineMuted", "I"),
+    ("$pacelineDiscard", "J"),
+    ("$pacelineOuterPending", "I"),
     ("$pacelineOuterHeld", "J"),
     ("$pacelineOuterStamp", "J"),
-    ("$pacelineOuterLock", "J"),
+    ("$pacelineOuterTarget", "J"),
     ("$pacelineTx", "J"),
     ("$pacelineNextTx", "J"),
     ("$pacelineLastTx", "J"),
-    ("$pacelineRuns", "J"),
-    ("$pacelineTold", "J"),
+    ("$pacelineChanges", "J"),
+    ("$pacelineFilter", "J"),
     ("$pacelineChance", "J"),
-    ("$pacelineSkip", "J"),
+    ("$pacelineThrottled", "J"),
     ("$pacelineWindow", "J"),
     ("$pacelineBudget", "I"),
 ];
@@ -137,7 +138,7 @@ const fn post(method: &'static str, descriptor: &'static str, given: Given) -> H
         descriptor,
         place: Place::Entry,
         given,
-        call: "tell",
+        call: "record",
         kind: Some(Kind::Post),
         model: Model::Plain,
     }
@@ -149,19 +150,19 @@ const fn take(method: &'static str, descriptor: &'static str, place: Place, give
         descriptor,
         place,
         given,
-        call: "tell",
+        call: "record",
         kind: Some(Kind::Take),
         model: Model::Plain,
     }
 }
 
 const fn own_lock(method: &'static str, kind: Kind, place: Place, given: Given) -> Hook {
-    let call = "tellOwnLock";
+    let call = "recordOwnLock";
     Hook { method, descriptor: "(", place, given, call, kind: Some(kind), model: Model::Stamped }
 }
 
 const fn own_sync(method: &'static str) -> Hook {
-    let call = "tellOwnSync";
+    let call = "recordOwnSync";
     Hook { call, ..take(method, "(IJ)Z", Place::Return, Given::ResultAndThis) }
 }
 
@@ -290,9 +291,9 @@ pub const CHANGES: &[Change] = &[
     hooked(
         "java/util/concurrent/CountedCompleter",
         &[
-            Hook { call: "tellRoot", ..post("tryComplete", "()V", Given::This) },
-            Hook { call: "tellRoot", ..post("propagateCompletion", "()V", Given::This) },
-            Hook { call: "tellRoot", ..post("nextComplete", "()", Given::This) },
+            Hook { call: "recordRoot", ..post("tryComplete", "()V", Given::This) },
+            Hook { call: "recordRoot", ..post("propagateCompletion", "()V", Given::This) },
+            Hook { call: "recordRoot", ..post("nextComplete", "()", Given::This) },
         ],
     ),
     hooked(
@@ -333,7 +334,7 @@ pub const CHANGES: &[Change] = &[
             take("get", "(", Place::Return, Given::This),
             take("invokeAll", TWO_TASKS, Place::Return, Given::This),
             take("invokeAll", TWO_TASKS, Place::Return, Given::First),
-            Hook { call: "tellAll", ..take("invokeAll", TASKS, Place::Return, Given::This) },
+            Hook { call: "recordAll", ..take("invokeAll", TASKS, Place::Return, Given::This) },
             take("quietlyJoin", "()", Place::Return, Given::This),
             take("quietlyInvoke", "()", Place::Return, Given::This),
             take("reportException", "(", Place::Entry, Given::This),
@@ -554,19 +555,19 @@ fn snippet(
             let kind = if of_fields { "Field" } else { "Method" };
             let descriptor = format!("([Ljava/lang/reflect/{kind};)[Ljava/lang/reflect/{kind};");
             let snippet = snippet.ops(&[op::ALOAD_0 + 1]);
-            let snippet = snippet.call(hook.call.as_bytes(), descriptor.as_bytes())?;
+            let snippet = snippet.call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?;
             return Ok(snippet.ops(&[op::ASTORE_0 + 1]).code);
         }
     };
     let Some(kind) = hook.kind else {
         let descriptor = format!("({object})V");
-        return Ok(snippet.call(hook.call.as_bytes(), descriptor.as_bytes())?.code);
+        return Ok(snippet.call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?.code);
     };
     let site = Site { model: hook.model as u8, ..site_of(kind, class, member) };
     let site = program.site(site)?;
     let returned = if hook.given == Given::Read { OBJECT } else { "V" };
     let descriptor = format!("({object}I){returned}");
-    Ok(snippet.number(site)?.call(hook.call.as_bytes(), descriptor.as_bytes())?.code)
+    Ok(snippet.number(site)?.call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?.code)
 }
 
 fn site_of(kind: Kind, class: &ClassFile, member: &Member) -> Site {

@@ -7,7 +7,7 @@
 //! before it is known whether anybody waits.
 
 use super::hooks::Snippet;
-use super::names::is_platform;
+use super::names::{PLATFORM_HOOK, is_platform};
 use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Outcome, Pool};
@@ -67,11 +67,11 @@ pub fn around(
     site: u32,
     pool: &mut Pool,
 ) -> Outcome<(Vec<u8>, Vec<u8>)> {
-    const TELL: &[u8] = b"(Ljava/lang/Object;I)V";
+    const RECORD: &[u8] = b"(Ljava/lang/Object;I)V";
     let given = called.descriptor.iter().skip(1).take_while(|&&b| b != b')').count();
     let before = Snippet::new(pool).ops(below(given, moment != Moment::Before));
     let before = match moment {
-        Moment::Before | Moment::Around => before.number(site)?.call(b"tellSync", TELL)?,
+        Moment::Before | Moment::Around => before.number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?,
         Moment::After | Moment::AfterSuccess | Moment::AfterPermit => before,
     };
     let before = before.code;
@@ -79,15 +79,15 @@ pub fn around(
     let behind = match moment {
         Moment::Before => behind,
         Moment::After if called.descriptor.ends_with(b"V") => {
-            behind.number(site)?.call(b"tellSync", TELL)?
+            behind.number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?
         }
-        Moment::After => behind.ops(&[op::SWAP]).number(site)?.call(b"tellSync", TELL)?,
+        Moment::After => behind.ops(&[op::SWAP]).number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?,
         Moment::AfterSuccess | Moment::AfterPermit | Moment::Around => {
             let name: &[u8] =
-                if moment == Moment::AfterPermit { b"tellPermit" } else { b"tellSuccess" };
+                if moment == Moment::AfterPermit { b"recordPermit" } else { b"recordSuccess" };
             let take = site + u32::from(moment == Moment::Around);
             let behind = behind.ops(&[op::DUP_X1]).number(take)?;
-            behind.call(name, b"(Ljava/lang/Object;II)V")?
+            behind.call_in(PLATFORM_HOOK, name, b"(Ljava/lang/Object;II)V")?
         }
     };
     Ok((before, behind.code))

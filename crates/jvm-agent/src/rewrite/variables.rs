@@ -6,7 +6,7 @@
 //! handle or `Field` reaches is found out when it is used.
 
 use super::model::Model;
-use super::names::{HOOK, parameters};
+use super::names::{VARIABLES_HOOK, parameters};
 use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Members, Outcome, Pool, put2, put4};
@@ -353,7 +353,7 @@ fn with(code: &mut Vec<u8>, opcode: u8, constant: u16) {
 }
 
 fn hook(code: &mut Vec<u8>, name: &[u8], descriptor: &[u8], pool: &mut Pool) -> Outcome<()> {
-    with(code, op::INVOKESTATIC, pool.add_method(HOOK, name, descriptor)?);
+    with(code, op::INVOKESTATIC, pool.add_method(VARIABLES_HOOK, name, descriptor)?);
     Ok(())
 }
 

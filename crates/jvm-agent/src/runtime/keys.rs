@@ -108,7 +108,7 @@ fn mix(what: impl Hash) -> u64 {
     hasher.finish()
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_keyIndex")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_keyIndex")]
 extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
     guarded(env, |_, handles, jni| {
         if key.is_null() {
@@ -118,7 +118,7 @@ extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> 
     })
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_hashedKey")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_hashedKey")]
 extern "system" fn hashed_key(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
     guarded(env, |agent, handles, jni| {
         let text = b"keys of concurrent maps that are told apart by their hash codes only";
@@ -128,7 +128,7 @@ extern "system" fn hashed_key(env: *mut JNIEnv, _class: jclass, key: jobject) ->
     })
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_forgottenKey")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_forgottenKey")]
 extern "system" fn forgotten_key(env: *mut JNIEnv, _class: jclass) {
     guarded(env, |agent, _, _| {
         let text = b"keys of concurrent maps that were known by their hash codes after a long time";

@@ -11,7 +11,7 @@ use paceline_trace::Kind;
 use super::agent::Agent;
 use super::buffer::Buffer;
 use super::jvm::Jni;
-use super::natives::{Handles, buffer_at, calling, class_name, grow, guarded};
+use super::natives::{Handles, buffer_at, calling, class_name, grow, guarded, guarded_or};
 use crate::classfile::access;
 use crate::program::access_facts;
 use crate::rewrite::names::dotted;
@@ -32,17 +32,19 @@ pub struct Statics {
     numbers: HashMap<u32, u64>,
 }
 
+/// Instead of the address of a word: nothing to observe.
+const NOTHING: u64 = 1;
 /// How many static fields there is room for.
 pub const STATICS: usize = 1 << 20;
 /// How many words each of them has.
 pub const WORDS: usize = 4;
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_resolve")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_resolve")]
 extern "system" fn resolve(env: *mut JNIEnv, _class: jclass, site: jint, address: jlong) -> jlong {
-    guarded(env, |agent, handles, jni| {
-        // SAFETY: the hook class passes the buffer of the current thread.
+    guarded_or(env, NOTHING as jlong, |agent, handles, jni| {
+        // SAFETY: the hook passes the buffer of the current thread.
         let buffer = unsafe { buffer_at(address) };
-        let word = resolve_static(agent, handles, jni, site as u32, buffer).unwrap_or(1);
+        let word = resolve_static(agent, handles, jni, site as u32, buffer).unwrap_or(NOTHING);
         agent.sites.at(site as usize).store(word, Ordering::Release);
         word as jlong
     })
@@ -86,7 +88,7 @@ fn resolve_static(
 }
 
 /// Tells that a thread uses a class for the first time: what its initialiser did comes before.
-#[unsafe(export_name = "Java_java_lang_PacelineHook_firstUse")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_firstUse")]
 extern "system" fn first_use(
     env: *mut JNIEnv,
     _class: jclass,
@@ -95,14 +97,16 @@ extern "system" fn first_use(
     address: jlong,
 ) {
     guarded(env, |agent, handles, jni| {
-        // SAFETY: the hook class passes the buffer of the current thread.
+        // SAFETY: the hook passes the buffer of the current thread.
         let buffer = unsafe { buffer_at(address) };
-        if buffer.is_trash {
+        if buffer.is_discarded {
             return;
         }
         let index = initialiser as usize & INITIALISERS;
         while index >= jni.get_int(thread, handles.used_room) as usize {
-            grow(jni, thread, handles.used, handles.used_room, size_of::<u32>());
+            if !grow(jni, thread, handles.used, handles.used_room, size_of::<u32>()) {
+                return;
+            }
         }
         let used = jni.get_long(thread, handles.used) as *mut u32;
         // SAFETY: the table of this thread has room for the index.

@@ -68,7 +68,7 @@ struct Found {
     flags: u16,
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_variableOf")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_variableOf")]
 extern "system" fn variable_of(
     env: *mut JNIEnv,
     _class: jclass,
@@ -190,7 +190,7 @@ fn find(agent: &Agent, handles: &Handles, jni: Jni, place: &Place) -> Option<Fou
     None
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_variableSite")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_variableSite")]
 extern "system" fn variable_site(
     env: *mut JNIEnv,
     _class: jclass,
