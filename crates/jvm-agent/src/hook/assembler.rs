@@ -238,7 +238,6 @@ const SIMPLE: &[(&str, u8)] = &[
     ("lcmp", 0x94),
     ("ireturn", 0xac),
     ("lreturn", 0xad),
-    ("freturn", 0xae),
     ("dreturn", 0xaf),
     ("areturn", 0xb0),
     ("return", 0xb1),
@@ -265,7 +264,6 @@ const WITH_LOCAL: &[(&str, u8)] = &[
     ("aload", 0x19),
     ("istore", 0x36),
     ("lstore", 0x37),
-    ("fstore", 0x38),
     ("dstore", 0x39),
     ("astore", 0x3a),
 ];
