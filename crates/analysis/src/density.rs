@@ -261,7 +261,7 @@ impl PlaceSets {
 mod tests {
     use super::*;
     use crate::cooperability::{self, Cooperability};
-    use crate::random;
+    use crate::testing::random;
     use paceline_trace::Trace;
 
     fn row(trace: &Trace, options: Options, lines: Option<u64>) -> Row {

@@ -1,51 +1,37 @@
-//! What it means: analyses over a stream of events, one file each. An analysis prints nothing and
-//! knows no file format; what it finds is data (event numbers and ids).
+//! Analyses over a stream of events: what an execution says about atomicity, cooperability,
+//! determinism, races and reduction. An analysis prints nothing and knows no file format; what it
+//! finds is data (event numbers and ids).
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`atomicity`], [`cooperability`], [`determinism`], [`race`], [`reduction`] | one property each: a streaming analysis, its reference, its tests |
+//! | [`explain`] | what a second pass over the trace adds: cycles in full, blame, witnesses, minimal traces |
+//! | [`finding`], [`occurrence`] | what is reported |
+//! | [`stats`], [`density`] | counts |
+//! | `engine` | the graph of transactions, its tables of conflicts, clocks; private |
+//! | `definition` | conflicts and the transaction graph by definition, for the references; private |
 
-pub mod ancestors;
 pub mod atomicity;
-pub mod atomizer;
-pub mod blame;
-pub mod by_thread;
-pub mod channel;
-pub mod clock;
-pub mod components;
-pub mod conflict;
-pub mod conflict_freedom;
-pub mod contested;
 pub mod cooperability;
-pub mod cycles;
+mod definition;
 pub mod density;
-pub mod driver;
-pub mod edges;
-pub mod eraser;
+pub mod determinism;
+mod engine;
 pub mod explain;
-pub mod external;
-#[cfg(test)]
-mod faults;
 pub mod finding;
-pub mod frontier;
-pub mod graph;
-mod history;
-mod lockset;
-pub mod minimize;
 pub mod occurrence;
-pub mod ordered;
-pub mod plain;
-pub mod precedence;
 pub mod race;
-#[cfg(any(test, feature = "testing"))]
-pub mod random;
-pub mod rounds;
-pub mod slots;
+pub mod reduction;
 pub mod stats;
-pub mod witness;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 use std::ops::ControlFlow;
 
 use paceline_trace::{Batch, EventNo, ThreadId};
 
 /// A streaming analysis. Events come in trace order, numbered without gaps; the trace is
-/// well-formed (`paceline_trace::validate` has seen to it).
+/// well-formed (`paceline_trace::validate` has checked it).
 pub trait Analysis: Send {
     /// Takes the next events. Breaks when nothing that follows can change the result.
     fn events(&mut self, batch: &Batch) -> ControlFlow<()>;
@@ -65,7 +51,7 @@ impl<A: Analysis + ?Sized> Analysis for Box<A> {
 }
 
 /// A cycle between transactions, as an engine reports it: where it closed and which running
-/// transaction the last edge entered. The story behind it is told by a second pass.
+/// transaction the last edge entered. A second pass explains it ([`explain`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cycle {
     /// The event whose edge closed the cycle.

@@ -6,7 +6,7 @@ use paceline_analysis::cooperability::{
     Cooperability, Options, Reasons, YieldInBlock, YieldKind, merge,
 };
 use paceline_analysis::density::{self, Density};
-use paceline_analysis::external::{self, External};
+use paceline_analysis::determinism::external::{self, External};
 use paceline_analysis::{Analysis, Cycle};
 use paceline_trace::{EventNo, Op, Trace};
 

@@ -2,10 +2,10 @@
 
 use paceline_analysis::Analysis;
 use paceline_analysis::atomicity::{Engine, Options};
-use paceline_analysis::atomizer::Atomizer;
-use paceline_analysis::conflict_freedom::{Conflict, ConflictFreedom};
+use paceline_analysis::determinism::conflict_freedom::{Conflict, ConflictFreedom};
 use paceline_analysis::occurrence::Target;
 use paceline_analysis::race::RaceDetector;
+use paceline_analysis::reduction::atomizer::Atomizer;
 use paceline_trace::{EventNo, Kind, Trace};
 
 fn trace(lines: &[&str]) -> Trace {

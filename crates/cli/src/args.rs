@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+pub use paceline::trace_input::show_path as show;
+use paceline::trace_input::{ReadOptions, TraceInput};
 use paceline_trace::format::Format;
 use paceline_trace::select::{Selection, patterns_in};
 
 use crate::commands;
+use crate::progress::bars;
 
 /// Finds thread-interference bugs: code that is not atomic although it was meant to be.
 #[derive(Parser)]
@@ -84,6 +87,20 @@ pub struct ReadArgs {
     pub select: SelectArgs,
 }
 
+impl ReadArgs {
+    /// The same for the library.
+    pub fn options(&self) -> anyhow::Result<ReadOptions> {
+        let ReadArgs { from, lenient, select } = self;
+        Ok(ReadOptions { from: *from, lenient: *lenient, selection: select.selection()? })
+    }
+
+    /// The trace at `path`, with progress on the terminal unless quiet.
+    pub fn trace(&self, path: &Path, quiet: bool) -> anyhow::Result<TraceInput> {
+        let trace = TraceInput::new(path, self.options()?);
+        Ok(if quiet { trace } else { trace.on_progress(bars()) })
+    }
+}
+
 /// Which methods are atomic.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Which methods are atomic")]
@@ -129,14 +146,6 @@ fn patterns(given: &[String], files: &[PathBuf]) -> anyhow::Result<Vec<Vec<u8>>>
         patterns.extend(patterns_in(&text));
     }
     Ok(patterns)
-}
-
-/// A path as it is shown.
-pub fn show(path: &Path) -> String {
-    if path == Path::new("-") {
-        return "standard input".to_owned();
-    }
-    path.display().to_string()
 }
 
 /// The formats by name, so that help and completion know them.

@@ -4,12 +4,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueHint;
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use paceline::Check;
+use paceline::check::Options;
+use paceline::property::{self, Property};
 use paceline_analysis::atomicity::Engine;
 use paceline_report::outcome::Outcome;
 
 use crate::args::one_of;
-use crate::checking::{Property, Question};
 use crate::filters::{FilterArgs, Filters};
 use crate::output::{Output, cannot_write, print};
 use crate::outputs::{OutputArgs, Outputs};
@@ -20,8 +22,8 @@ use crate::status::Status;
 #[derive(clap::Args, Clone)]
 pub struct QuestionArgs {
     /// What to decide; several with commas
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "atomicity")]
-    pub property: Vec<Property>,
+    #[arg(long, value_delimiter = ',', value_parser = property_parser(), default_value = "atomicity")]
+    property: Vec<Wanted>,
     /// How to decide atomicity
     #[arg(long, value_name = "ENGINE", value_parser = engine_parser(), default_value = "auto")]
     engine: Engine,
@@ -40,6 +42,46 @@ pub struct QuestionArgs {
     /// Show at most this many findings for a trace
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_findings: usize,
+}
+
+impl QuestionArgs {
+    /// What to decide, one by one.
+    pub fn properties(&self) -> Vec<&'static dyn Property> {
+        self.property.iter().flat_map(|wanted| wanted.each()).collect()
+    }
+}
+
+/// What `--property` takes: one of them, or all.
+#[derive(Clone, Copy)]
+pub enum Wanted {
+    One(&'static dyn Property),
+    All,
+}
+
+impl Wanted {
+    /// The properties, one by one.
+    pub fn each(self) -> Vec<&'static dyn Property> {
+        match self {
+            Wanted::One(property) => vec![property],
+            Wanted::All => property::ALL.to_vec(),
+        }
+    }
+}
+
+const ALL: &str = "all";
+
+/// The properties by name, with what each means.
+pub fn property_parser() -> impl TypedValueParser<Value = Wanted> {
+    let mut each: Vec<_> =
+        property::ALL.iter().map(|p| (p.info().name, p.info().summary)).collect();
+    each.sort_unstable();
+    each.push((ALL, "All of these"));
+    let values = each.into_iter().map(|(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(values).try_map(|name| match property::named(&name) {
+        Some(property) => Ok(Wanted::One(property)),
+        None if name == ALL => Ok(Wanted::All),
+        None => Err("not known"),
+    })
 }
 
 fn engine_parser() -> impl TypedValueParser<Value = Engine> {
@@ -117,18 +159,17 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// The question to ask, so that there is enough left to show.
-    pub fn question(&self, args: &QuestionArgs) -> Question {
-        Question {
-            properties: args.property.clone(),
-            engine: args.engine,
-            first_only: args.first,
-            all_transactions: args.all,
-            node_counts: args.stats,
-            join_yields_to_child: args.join_yields_to_child,
-            filter_race_free: false,
-            max_findings: self.filters.findings_wanted(),
-        }
+    /// The check to make, so that there is enough left to show.
+    pub fn check(&self, args: &QuestionArgs) -> Check {
+        let mut options = Options::default();
+        options.engine = args.engine;
+        options.first_only = args.first;
+        options.all_transactions = args.all;
+        options.node_counts = args.stats;
+        options.join_yields_to_child = args.join_yields_to_child;
+        options.max_findings = self.filters.findings_wanted();
+        let check = Check::new().options(options);
+        args.properties().into_iter().fold(check, Check::property)
     }
 
     /// What came of a trace.

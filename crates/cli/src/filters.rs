@@ -111,7 +111,7 @@ impl Filters {
             && report.findings.len() > self.max_findings
         {
             report.findings.truncate(self.max_findings);
-            report.notes.push(crate::checking::MORE_FINDINGS.to_owned());
+            report.notes.push(paceline::check::MORE_FINDINGS.to_owned());
         }
     }
 }

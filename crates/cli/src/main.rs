@@ -2,24 +2,16 @@
 
 mod args;
 mod asking;
-mod checking;
 mod commands;
 mod config;
 mod filters;
-mod merging;
-mod observe;
+mod observing;
 mod output;
 mod outputs;
 mod picture;
 mod progress;
-mod scanning;
 mod showing;
-mod sources;
-mod spool;
-mod stacks;
 mod status;
-mod traces;
-mod verdict;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,7 +20,7 @@ use clap::{CommandFactory as _, Parser as _};
 use paceline_trace::{Error, ErrorKind};
 
 use crate::args::{Cli, Command};
-use crate::status::Status;
+use crate::status::{Status, exit_code};
 
 fn main() -> ExitCode {
     let folder = Path::new(".");
@@ -36,16 +28,16 @@ fn main() -> ExitCode {
         Ok(arguments) => Cli::parse_from(arguments),
         Err(error) => {
             status::complain(&error);
-            return Status::Error.into();
+            return exit_code(Status::Error);
         }
     };
     cli.color.apply();
     match run(&cli) {
         Ok(code) => code,
-        Err(error) if is_closed_pipe(&error) => unheard(&cli.command).into(),
+        Err(error) if is_closed_pipe(&error) => exit_code(unheard(&cli.command)),
         Err(error) => {
             status::complain(&error);
-            Status::Error.into()
+            exit_code(Status::Error)
         }
     }
 }
@@ -66,7 +58,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
     };
-    status.map(ExitCode::from)
+    status.map(exit_code)
 }
 
 /// The status of a command whose output nobody wanted to the end. A verdict that was not given is
@@ -94,7 +86,11 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn io_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a std::io::Error> {
-    match error.downcast_ref::<Error>() {
+    let trace = match error.downcast_ref::<paceline::Error>() {
+        Some(paceline::Error::Trace(trace)) => Some(trace),
+        _ => error.downcast_ref::<Error>(),
+    };
+    match trace {
         Some(Error { kind: ErrorKind::Io(io), .. }) => Some(io),
         _ => error.downcast_ref(),
     }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::ValueHint;
+use paceline::sources::Sources;
 use paceline_report::html::{self, Page, Snippets};
 use paceline_report::model::{Failure, Finding, Report};
 use paceline_report::outcome::Outcome;
 use paceline_report::{dot, svg};
 
 use crate::output::{Output, cannot_write};
-use crate::sources::Sources;
 
 /// Which files to write.
 #[derive(clap::Args, Clone, Default)]

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use anyhow::Context as _;
+use paceline::trace_input::TraceInput;
 use paceline_report::model::Report;
 use paceline_report::perfetto::Writer;
 
 use crate::args::show;
 use crate::output::Output;
-use crate::traces::Trace;
 
 /// Draws a trace, with what was found in it.
-pub fn draw(trace: &Trace, report: &Report, path: &Path) -> anyhow::Result<()> {
+pub fn draw(trace: &TraceInput, report: &Report, path: &Path) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", show(path));
     let mut writer = Writer::new(Output::create(path)?, report).with_context(cannot)?;
     let mut open = trace.open()?;

@@ -2,15 +2,32 @@
 
 use std::cell::Cell;
 use std::io::IsTerminal as _;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use paceline::progress::{Listener, Progress};
 
 /// How often the bar is drawn at most. Work that is done before that shows none.
 const REDRAW: Duration = Duration::from_millis(150);
 
 /// A longer name loses its beginning, so that a line has room for the bar.
 const LONGEST_NAME: usize = 20;
+
+/// Shows each pass over a trace as a bar.
+pub fn bars() -> Listener {
+    let bar: Mutex<Option<Bar>> = Mutex::new(None);
+    Arc::new(move |progress| {
+        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress {
+            Progress::Started { what, bytes } => *bar = Some(Bar::new(what, bytes, false)),
+            Progress::Advanced { bytes, events } => {
+                bar.iter().for_each(|bar| bar.update(bytes, events));
+            }
+            Progress::Finished => bar.take().iter().for_each(Bar::finish),
+        }
+    })
+}
 
 /// A bar, or none.
 pub struct Bar {

@@ -1,45 +1,26 @@
 //! The exit status, decided in one place.
 
 use std::io::Write as _;
+use std::process::ExitCode;
 
 use owo_colors::OwoColorize as _;
 
-/// How a command ended. Several inputs: the worst of theirs, in the order given here.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Status {
-    /// All is well.
-    Clean,
-    /// Nothing was analysed: never a silent green.
-    Nothing,
-    /// There are findings.
-    Findings,
-    /// Not everything was looked at.
-    Incomplete,
-    /// Usage or input error.
-    Error,
-}
+pub use paceline::Status;
 
-impl Status {
-    /// The worse of the two.
-    pub fn and(self, other: Status) -> Status {
-        self.max(other)
-    }
-
-    fn code(self) -> u8 {
-        match self {
-            Status::Clean => 0,
-            Status::Findings => 1,
-            Status::Error => 2,
-            Status::Incomplete => 3,
-            Status::Nothing => 4,
-        }
+/// The number that the shell sees.
+fn code(status: Status) -> u8 {
+    match status {
+        Status::Clean => 0,
+        Status::Findings => 1,
+        Status::Error => 2,
+        Status::Incomplete => 3,
+        Status::Nothing => 4,
     }
 }
 
-impl From<Status> for std::process::ExitCode {
-    fn from(status: Status) -> Self {
-        status.code().into()
-    }
+/// The exit status of this process.
+pub fn exit_code(status: Status) -> ExitCode {
+    code(status).into()
 }
 
 /// Tells what went wrong.
@@ -73,6 +54,6 @@ mod tests {
         for (i, &worse) in order.iter().enumerate() {
             assert!(order[i..].iter().all(|&other| worse.and(other) == worse));
         }
-        assert_eq!(order.map(Status::code), [2, 3, 1, 4, 0]);
+        assert_eq!(order.map(code), [2, 3, 1, 4, 0]);
     }
 }

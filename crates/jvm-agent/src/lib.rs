@@ -1,5 +1,5 @@
 //! The agent that observes Java programs: it rewrites classes as they are loaded, so that they tell
-//! what their threads do, and sends that as a recorded stream (`paceline_trace::record`).
+//! what their threads do, and sends that as a recorded stream (`paceline_wire`).
 //!
 //! - `classfile`: class files, and a patcher that only inserts.
 //! - `rewrite`: what is inserted into which class.

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use paceline_trace::Blocks;
-use paceline_trace::select::{Selection, glob};
+use paceline_wire::select::{Blocks, Selection, glob};
 
 use crate::hook::Redundant;
 use crate::rewrite::Detail;

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use paceline_trace::Kind;
-use paceline_trace::record::wire::MAX_SITE;
+use paceline_wire::{Kind, MAX_SITE};
 
 use crate::classfile::{ClassFile, Failure, Outcome, access};
 use crate::options::Options;

@@ -8,8 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use paceline_trace::record::wire::{self, Hello, SiteFlags, note};
-use paceline_trace::record::{Output, SiteText};
+use paceline_wire::{self as wire, Hello, Output, SiteFlags, SiteText, note};
 
 use crate::options::Destination;
 use crate::program::Facts;

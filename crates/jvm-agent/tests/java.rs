@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use paceline_trace::Kind;
-use paceline_trace::record::wire::{Frame, FrameReader, Next, is_stamped, unpack};
+use paceline_wire::{Frame, FrameReader, Kind, Next, is_stamped, unpack};
 
 /// The library is built together with its tests, and lies beside them.
 fn agent() -> PathBuf {

@@ -14,9 +14,10 @@
 
 use std::fmt;
 
-use crate::record::ids::Ids;
-use crate::record::wire;
-use crate::symbols::Interner;
+use paceline_wire as wire;
+
+use crate::id_table::Ids;
+use crate::interner::Interner;
 
 /// A field, or an element of an object.
 #[derive(Clone, Copy)]

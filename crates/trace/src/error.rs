@@ -1,7 +1,8 @@
 //! What can be wrong with a trace, and where.
 
-use std::borrow::Cow;
 use std::fmt;
+
+pub use paceline_wire::{show_bytes, show_name};
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
@@ -126,6 +127,15 @@ impl From<std::io::Error> for Error {
     }
 }
 
+impl From<paceline_wire::Error> for Error {
+    fn from(error: paceline_wire::Error) -> Error {
+        match error {
+            paceline_wire::Error::Damaged(message) => Error::damaged(Place::default(), message),
+            paceline_wire::Error::Io(error) => error.into(),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.at.line, self.at.event) {
@@ -143,32 +153,3 @@ impl fmt::Display for Error {
 
 /// The cause is part of the message already.
 impl std::error::Error for Error {}
-
-/// The bytes as they may be shown in a message: cut when long, escaped when not printable.
-pub fn show_bytes(bytes: &[u8]) -> String {
-    const MOST: usize = 60;
-    let cut = &bytes[..bytes.len().min(MOST)];
-    let shown: String = show_name(cut).chars().flat_map(escape_unprintable).collect();
-    if bytes.len() > MOST {
-        format!("`{shown}…` ({} bytes)", bytes.len())
-    } else {
-        format!("`{shown}`")
-    }
-}
-
-/// A name as text: bytes that are not UTF-8 become `\xNN`, so that two names seldom look the same.
-pub fn show_name(name: &[u8]) -> Cow<'_, str> {
-    if let Ok(text) = std::str::from_utf8(name) {
-        return Cow::Borrowed(text);
-    }
-    let mut text = String::new();
-    for chunk in name.utf8_chunks() {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
-    }
-    Cow::Owned(text)
-}
-
-fn escape_unprintable(c: char) -> Vec<char> {
-    if c.is_control() { c.escape_default().collect() } else { vec![c] }
-}

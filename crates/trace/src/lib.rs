@@ -1,42 +1,49 @@
 //! What happened: the events of an observed program, their names, the formats they are kept in,
 //! and the rules that a trace must obey.
 //!
-//! This crate also runs inside other people's processes (the recorders), so it depends on little;
-//! reading files is behind the feature `files`.
+//! What a recorder inside an observed process needs is in `paceline-wire`, which this crate reads
+//! the streams of.
 
 mod composed;
 mod error;
 mod event;
 pub mod format;
-#[cfg(feature = "files")]
 pub mod generate;
+mod id_table;
 mod ids;
-#[cfg(feature = "files")]
 pub mod input;
-#[cfg(feature = "files")]
+mod interner;
 mod lines;
 mod listed;
-#[cfg(feature = "files")]
 mod notation;
-#[cfg(feature = "files")]
+mod op_groups;
 pub mod pipeline;
-pub mod record;
 mod recording;
 pub mod select;
+mod sites;
 mod source;
 mod symbols;
-#[cfg(feature = "files")]
 pub mod validate;
 mod variables;
 
 pub use error::{Error, ErrorKind, Place, Rule, show_bytes, show_name};
-pub use event::{Access, Event, EventNo, Kind, Op};
+pub use event::{Access, Event, EventNo, Kind, NameSpace, Op};
 pub use ids::{
     BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,
 };
-#[cfg(feature = "files")]
+pub use interner::{Interner, Key};
 pub use notation::Trace;
 pub use recording::{Note, NoteKind, Recording};
+pub use sites::{SiteInfo, SiteView};
 pub use source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
-pub use symbols::{Interner, Key, SiteInfo, Symbols};
+pub use symbols::Symbols;
 pub use variables::Variables;
+
+/// The recording side under its earlier names.
+pub mod record {
+    pub use paceline_wire::{
+        self as wire, Flusher, Output, Recorder, SiteNo, SiteText, Target, ThreadRecorder,
+    };
+
+    pub use crate::format::stream::{StreamReader, merge};
+}

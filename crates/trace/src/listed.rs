@@ -3,7 +3,7 @@
 //! [`crate::Interner`] has it: it would take most of the time of loading them. That no name is there
 //! twice is seen in the end, by sorting, which needs no look-ups all over the memory either.
 
-use crate::symbols::Key;
+use crate::interner::Key;
 
 /// Names, numbered in their order.
 #[derive(Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::record::wire::note;
+use paceline_wire::note;
 
 macro_rules! note_kinds {
     ($($(#[$doc:meta])* $variant:ident = $key:path,)*) => {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use paceline_wire::select::Blocks;
+
 use crate::error::Error;
 use crate::event::{Event, EventNo};
 use crate::ids::IdCounts;
@@ -92,16 +94,6 @@ impl Batch {
         self.events.truncate(kept);
         self.lines = lines;
     }
-}
-
-/// What `begin` and `end` stand for in a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Blocks {
-    /// Blocks declared atomic: all of them count.
-    #[default]
-    Declared,
-    /// Entry and exit of every method: a selection says which are meant to be atomic.
-    Methods,
 }
 
 /// What a reader passed over. A report says so: a green must be trusted.

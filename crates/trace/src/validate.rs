@@ -15,6 +15,7 @@ use std::hint::select_unpredictable;
 use crate::error::{Error, ErrorKind, Place, Rule, show_bytes};
 use crate::event::{Event, Kind, Op};
 use crate::ids::{IdCounts, LabelId, LockId, ThreadId};
+use crate::ops;
 use crate::source::{Batch, Lines};
 use crate::symbols::Symbols;
 
@@ -255,17 +256,7 @@ impl Validator {
             self.may_act(event, flags)?;
         }
         match event.op {
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Yield
-            | Op::Notify(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {}
+            ops!(Access | Semaphore | Barrier) | Op::Yield | Op::Notify(_) => {}
             Op::Begin(label) => self.begin(event.thread, label),
             Op::End(label) => self.end(event.thread, label)?,
             Op::Acquire(lock) => self.acquire(event.thread, lock)?,

@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use crate::composed::Composed;
+use crate::interner::{Interner, Key};
 use crate::listed::Listed;
-use crate::symbols::{Interner, Key};
 
 /// Variables, numbered in the order of their first appearance. All of a trace are of one sort: with
 /// names that can be found, with names that a file lists, or with names that are put together.

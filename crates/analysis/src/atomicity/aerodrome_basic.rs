@@ -21,9 +21,9 @@ use std::ops::ControlFlow;
 use paceline_trace::{Batch, Event, EventNo, IdCounts, LockId, Op, ThreadId, VarId};
 
 use super::{Atomicity, Options};
-use crate::by_thread::ByThread;
-use crate::clock::VectorClock;
-use crate::rounds::{Round, Rounds};
+use crate::engine::by_thread::ByThread;
+use crate::engine::clock::VectorClock;
+use crate::engine::rounds::{Round, Rounds};
 use crate::{Analysis, Cycle};
 
 #[derive(Clone, Default)]

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use paceline_trace::{Batch, Event, EventNo, Op};
 
 use super::{Atomicity, Options};
-use crate::plain::{PlainGraph, Txn};
+use crate::definition::plain::{PlainGraph, Txn};
 use crate::{Analysis, Cycle};
 
 /// The outermost block that a thread is in.

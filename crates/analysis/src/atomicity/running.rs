@@ -1,7 +1,7 @@
 //! The default engine: exact like Velodrome, linear like AeroDrome, cheaper than both. It keeps
-//! a graph of transactions up to date with every conflict ([`crate::frontier`]) and reports a cycle
-//! at the very event that closes it. The graph is an ordered one ([`crate::ordered`]) as long as
-//! there is no cycle, and the running-ancestor graph ([`crate::ancestors`]) while there is one.
+//! a graph of transactions up to date with every conflict ([`crate::engine::frontier`]) and reports a cycle
+//! at the very event that closes it. The graph is an ordered one ([`crate::engine::ordered`]) as long as
+//! there is no cycle, and the running-ancestor graph ([`crate::engine::ancestors`]) while there is one.
 //!
 //! A transaction is an outermost block, or a single event outside of every block. Each event
 //! costs a look at one variable, lock or thread; nothing ever goes over all of them, except that
@@ -14,12 +14,12 @@ use std::ops::ControlFlow;
 use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site};
 
 use super::{Atomicity, Options};
-use crate::ancestors::{Full, Node, Renumbering};
-use crate::cycles::{Block, Cycles};
-use crate::driver::{On, OrderedDriver, Property};
-use crate::edges::{Inside, Single};
-use crate::frontier::{Frontier, Standing, Visitor};
-use crate::precedence::Precedence;
+use crate::engine::ancestors::{Full, Node, Renumbering};
+use crate::engine::cycles::{Block, Cycles};
+use crate::engine::driver::{On, OrderedDriver, Property};
+use crate::engine::edges::{Inside, Single};
+use crate::engine::frontier::{Frontier, Standing, Visitor};
+use crate::engine::precedence::Precedence;
 use crate::{Analysis, Cycle};
 
 /// The engine.
@@ -255,8 +255,8 @@ impl<G: Precedence> Step<'_, G> {
 mod tests {
     use super::*;
     use crate::atomicity::Engine;
-    use crate::driver::{Driver, ordered_under_stress, under_stress};
-    use crate::random;
+    use crate::engine::driver::{Driver, ordered_under_stress, under_stress};
+    use crate::testing::random;
     use paceline_trace::Trace;
 
     fn same(found: &Cycles, expected: &Cycles) -> Result<(), String> {

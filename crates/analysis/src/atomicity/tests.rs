@@ -7,8 +7,9 @@ use paceline_trace::generate::{Generator, Shape};
 use paceline_trace::{Event, EventNo, Kind, ThreadId, Trace};
 
 use super::{Atomicity, Engine, Options, Velodrome};
-use crate::conflict::Conflicts;
-use crate::{Analysis, Cycle, random};
+use crate::definition::conflict::Conflicts;
+use crate::testing::random;
+use crate::{Analysis, Cycle};
 
 /// Long enough for a cycle in most traces, short enough for the quadratic reference.
 const EVENTS: usize = 100;

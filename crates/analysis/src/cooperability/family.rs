@@ -31,9 +31,9 @@ use hashbrown::HashSet;
 use paceline_trace::ThreadId;
 
 use super::Thread;
-use crate::ancestors::{Ancestors, Node, Renumbering};
-use crate::precedence::Precedence;
-use crate::slots::SlotSet;
+use crate::engine::ancestors::{Ancestors, Node, Renumbering};
+use crate::engine::precedence::Precedence;
+use crate::engine::slots::SlotSet;
 
 /// Who has joined whom, and the pinned transactions.
 #[derive(Default)]

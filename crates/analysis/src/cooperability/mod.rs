@@ -37,11 +37,11 @@ pub use inferred::{Inferred, InferredYield, Merged, MergedSite, NamedSite, Yield
 pub use reasons::{Reason, Reasons};
 
 use crate::Analysis;
-use crate::ancestors::{Ancestors, Full, Node, Renumbering};
-use crate::driver::{Driver, On, Property};
-use crate::frontier::{Frontier, Visitor};
-use crate::precedence::Precedence;
-use crate::slots::SlotSet;
+use crate::engine::ancestors::{Ancestors, Full, Node, Renumbering};
+use crate::engine::driver::{Driver, On, Property};
+use crate::engine::frontier::{Frontier, Visitor};
+use crate::engine::precedence::Precedence;
+use crate::engine::slots::SlotSet;
 use blocks::OpenBlocks;
 use family::Family;
 

@@ -15,12 +15,12 @@ use paceline_trace::{
 
 use super::{Inferred, InferredYield, Options, Yields};
 use crate::Analysis;
-use crate::ancestors::{Ancestors, Full, Node, Renumbering};
-use crate::conflict::{Act, act};
-use crate::driver::{Driver, On, Property};
-use crate::frontier::Frontier;
-use crate::rounds::Rounds;
-use crate::slots::SlotSet;
+use crate::definition::conflict::{Act, act};
+use crate::engine::ancestors::{Ancestors, Full, Node, Renumbering};
+use crate::engine::driver::{Driver, On, Property};
+use crate::engine::frontier::Frontier;
+use crate::engine::rounds::Rounds;
+use crate::engine::slots::SlotSet;
 
 /// Why a yield is missing: without it, the transaction that it ends would come before and after
 /// the transaction of an earlier event.

@@ -4,7 +4,7 @@ use hashbrown::HashSet;
 use paceline_trace::{Event, EventNo, Op, ThreadId, Trace};
 
 use super::Options;
-use crate::plain::{PlainGraph, Txn};
+use crate::definition::plain::{PlainGraph, Txn};
 
 /// A missing yield by definition.
 pub struct Missing {

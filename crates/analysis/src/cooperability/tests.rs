@@ -7,11 +7,11 @@ use paceline_trace::{Event, EventNo, Op, Trace};
 use super::reference::{explained_yields, missing_yields};
 use super::{Cooperability, Options, Reasons, Yields};
 use crate::Analysis;
-use crate::ancestors::Ancestors;
-use crate::driver::{On, Property, under_stress};
-use crate::frontier::Frontier;
-use crate::random::{self, EVERYTHING, FORK_JOIN, Mix};
-use crate::slots::Words;
+use crate::engine::ancestors::Ancestors;
+use crate::engine::driver::{On, Property, under_stress};
+use crate::engine::frontier::Frontier;
+use crate::engine::slots::Words;
+use crate::testing::random::{self, EVERYTHING, FORK_JOIN, Mix};
 
 const BOTH_KINDS_OF_JOIN: [Options; 2] = [
     Options { first_only: false, join_yields_to_child: false },

@@ -15,11 +15,17 @@
 //! So, unlike in Velodrome, a blame is missing only when it cannot be given for this event: the
 //! paper looks at one cycle, which may happen not to be increasing although another one is.
 
+pub mod blame;
 mod boundary;
+pub mod components;
+pub mod contested;
+mod graph;
+pub mod minimize;
 mod tangle;
 #[cfg(test)]
 mod tests;
 mod window;
+pub mod witness;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,7 +33,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
 
-use crate::channel::{Channels, Ports};
+use crate::engine::channel::{Channels, Ports};
 use crate::{Analysis, Cycle};
 pub use boundary::Boundaries;
 use boundary::{Place, Transactions, Txn};

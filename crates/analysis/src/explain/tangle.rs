@@ -13,7 +13,7 @@ use paceline_trace::{Event, EventNo, Op};
 use super::boundary::{Place, Transactions};
 use super::{Edge, Entered, EventRef, Found, Step, Txn};
 use crate::Cycle;
-use crate::channel::{Channel, Ports};
+use crate::engine::channel::{Channel, Ports};
 
 /// A cycle to look for, in the events from `since` on, where no transaction is running.
 pub(super) struct Wanted {

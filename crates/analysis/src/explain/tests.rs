@@ -5,9 +5,9 @@ use paceline_trace::{Op, Trace};
 
 use super::*;
 use crate::atomicity::{Engine, Options};
-use crate::conflict::Conflicts;
-use crate::external::{self, External};
-use crate::random::{self, EVERYTHING, FORK_JOIN};
+use crate::definition::conflict::Conflicts;
+use crate::determinism::external::{self, External};
+use crate::testing::random::{self, EVERYTHING, FORK_JOIN};
 
 fn cycles_of(trace: &Trace) -> Vec<Cycle> {
     let mut engine = Engine::Reference.start(Options::default());

@@ -19,7 +19,7 @@ use paceline_trace::{EventNo, ThreadId};
 
 use super::boundary::{Transactions, Who};
 use super::{Edge, Entered, EventRef, Found, Step, Txn};
-use crate::channel::Channel;
+use crate::engine::channel::Channel;
 
 /// How a transaction was reached: the edge into it, and how the edge's source was reached.
 struct Link {

@@ -13,7 +13,7 @@
 //! - write: the last write and all reads must be known; then they are forgotten.
 //!
 //! Deviations from the paper. Time is the event's number, so an epoch names the event (see
-//! [`crate::clock`]). Concurrent reads are a list without the reads that later ones have seen,
+//! `engine::clock`). Concurrent reads are a list without the reads that later ones have seen,
 //! not a vector with an entry for each thread: memory follows the number of threads that really
 //! read at once. Nothing is said about a variable after its first race: what comes later is
 //! ordered behind a race, and no longer exact. Hence the set of racy variables is exact, and so is
@@ -32,8 +32,8 @@ use std::ops::ControlFlow;
 use paceline_trace::{Batch, Event, EventNo, IdCounts, Kind, Op, ThreadId, VarId};
 
 use crate::Analysis;
-use crate::clock::Epoch;
-use crate::history::{Access, History, Lists, NO_THREAD};
+use crate::engine::clock::Epoch;
+use crate::engine::history::{Access, History, Lists, NO_THREAD};
 use crate::occurrence::Occurrence;
 use order::SyncOrder;
 

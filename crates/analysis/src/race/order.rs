@@ -16,8 +16,8 @@
 
 use paceline_trace::{Event, EventNo, IdCounts, Op, VarId};
 
-use crate::clock::{Epoch, VectorClock, pair};
-use crate::rounds::{Round, Rounds};
+use crate::engine::clock::{Epoch, VectorClock, pair};
+use crate::engine::rounds::{Round, Rounds};
 
 /// What one thread knows.
 pub(super) struct Thread {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use paceline_trace::{EventNo, Op, Trace, VarId};
 
-use crate::conflict::Conflicts;
+use crate::definition::conflict::Conflicts;
 
 /// For each racy variable, the second event of its first race and all that it races with.
 pub(crate) type Races = BTreeMap<VarId, (EventNo, Vec<EventNo>)>;

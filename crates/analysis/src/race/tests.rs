@@ -6,7 +6,7 @@ use super::reference;
 use super::*;
 use crate::Cycle;
 use crate::atomicity::{Engine, Options};
-use crate::random;
+use crate::testing::random;
 use paceline_trace::{Site, Trace};
 
 /// Short enough for traces without a race to be frequent.

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::ValueHint;
+use paceline::Check;
+use paceline::trace_input::TraceInput;
 use paceline_analysis::Analysis as _;
-use paceline_analysis::witness::Witness;
+use paceline_analysis::explain::witness::Witness;
 use paceline_report::compose;
 use paceline_report::outcome::Outcome;
 use paceline_trace::format::Format;
@@ -14,12 +16,10 @@ use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 
 use crate::args::{ReadArgs, show};
 use crate::asking::{QuestionArgs, Results, ShowArgs, Voice};
-use crate::checking::{Question, check};
 use crate::output::{Output, cannot_write};
 use crate::picture;
 use crate::showing::Done;
 use crate::status::{Status, complain, warn};
-use crate::traces::Trace;
 
 /// Decide whether traces are atomic, and explain what is not
 #[derive(clap::Args)]
@@ -59,11 +59,10 @@ pub struct Args {
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let mut results = Results::new(&args.show, &args.question, Voice::Stdout, quiet)?;
-    let question =
-        Question { filter_race_free: args.filter_race_free, ..results.question(&args.question) };
+    let check = results.check(&args.question).filter_race_free(args.filter_race_free);
     refuse_impossible(args)?;
     for path in &args.traces {
-        let (trace, done) = one(path, &question, args, quiet)?;
+        let (trace, done) = one(path, &check, args, quiet)?;
         results.add_and(done, move |outcome| draw(&trace, outcome, args))?;
     }
     Ok(results.finish()?.status)
@@ -83,15 +82,10 @@ fn refuse_impossible(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Checks one trace.
-fn one(
-    path: &Path,
-    question: &Question,
-    args: &Args,
-    quiet: bool,
-) -> anyhow::Result<(Trace, Done)> {
+fn one(path: &Path, check: &Check, args: &Args, quiet: bool) -> anyhow::Result<(TraceInput, Done)> {
     let started = Instant::now();
-    let mut trace = Trace::new(path, &args.read, quiet)?;
-    let checked = match check(&mut trace, question) {
+    let mut trace = args.read.trace(path, quiet)?;
+    let checked = match check.decide(&mut trace) {
         Ok(checked) => checked,
         Err(error) => {
             let done = failed(&trace.name(), path, error);
@@ -107,7 +101,7 @@ fn one(
 }
 
 /// Draws the trace, of which there is only one, with the findings that are left.
-fn draw(trace: &Trace, outcome: &Outcome, args: &Args) -> anyhow::Result<()> {
+fn draw(trace: &TraceInput, outcome: &Outcome, args: &Args) -> anyhow::Result<()> {
     match (outcome, &args.perfetto) {
         (Outcome::Report(report), Some(picture)) => picture::draw(trace, report, picture),
         (Outcome::Report(_) | Outcome::Failure(_), _) => Ok(()),
@@ -120,7 +114,7 @@ fn failed(name: &str, path: &Path, error: Error) -> Done {
     Done { outcome, status: Status::Error, took: Duration::ZERO }
 }
 
-fn write_witness(trace: &Trace, path: &Path) -> anyhow::Result<()> {
+fn write_witness(trace: &TraceInput, path: &Path) -> anyhow::Result<()> {
     let mut open = trace.open().with_context(|| trace.name())?;
     let mut witness = Witness::default();
     let (_, outcome) = trace.read(&mut open, |batch| witness.events(batch));

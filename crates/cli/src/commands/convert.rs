@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use clap::ValueHint;
+use paceline::trace_input::{OpenTrace, TraceInput, is_incomplete, notes};
 use paceline_trace::format::{Format, Writer};
 use paceline_trace::pipeline::Reading;
 use paceline_trace::{Blocks, Error, Site, SiteKind, Source as _};
@@ -12,7 +13,6 @@ use paceline_trace::{Blocks, Error, Site, SiteKind, Source as _};
 use crate::args::{ReadArgs, format_parser, show};
 use crate::output::{Output, cannot_write};
 use crate::status::{Status, note};
-use crate::traces::{Open, Trace, is_incomplete, notes};
 
 /// Convert a trace into another format
 ///
@@ -45,7 +45,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         let (name, known) = (show(&args.output), known.join(", "));
         anyhow!("{name}: its ending names no format ({known}); use --to")
     })?;
-    let trace = Trace::new(&args.input, &args.read, quiet)?;
+    let trace = args.read.trace(&args.input, quiet)?;
     let name = || show(&args.input);
     let keeps_methods = to == Format::Pace && !args.read.select.selection()?.is_given();
     let open = if keeps_methods { trace.open_unselected() } else { trace.open() };
@@ -90,7 +90,7 @@ struct Copied {
 }
 
 /// What the user should know about the result.
-fn tell(copied: &Copied, open: &Open, to: Format, quiet: bool) {
+fn tell(copied: &Copied, open: &OpenTrace, to: Format, quiet: bool) {
     if quiet {
         return;
     }
@@ -104,7 +104,11 @@ fn is_entry(site: Site) -> bool {
     matches!(site.kind(), SiteKind::Entry(_))
 }
 
-fn copy(trace: &Trace, open: &mut Open, mut writer: Box<dyn Writer + '_>) -> Result<Copied, Fault> {
+fn copy(
+    trace: &TraceInput,
+    open: &mut OpenTrace,
+    mut writer: Box<dyn Writer + '_>,
+) -> Result<Copied, Fault> {
     let mut has_sites = false;
     let reading = trace.read_named("converting", open, |batch, symbols| {
         has_sites |= batch.events.iter().any(|e| is_entry(e.site));

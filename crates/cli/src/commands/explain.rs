@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::ValueHint;
+use paceline::Check;
 use paceline_analysis::Analysis as _;
-use paceline_analysis::atomicity::{Atomicity as _, Engine, Options, Running};
+use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
 use paceline_analysis::explain::explain;
+use paceline_analysis::explain::minimize::minimize;
 use paceline_analysis::finding::{Rule, Story, group};
-use paceline_analysis::minimize::minimize;
 use paceline_report::outcome::{self, Outcome};
 use paceline_report::text;
 use paceline_trace::format::Format;
@@ -16,12 +17,10 @@ use paceline_trace::input;
 use paceline_trace::{Blocks, Source as _, Trace as InMemory};
 
 use crate::args::{ReadArgs, show};
-use crate::checking::{Property, Question, check};
 use crate::filters::saved;
 use crate::output::{Output, cannot_write, print};
 use crate::outputs::{OutputArgs, Outputs};
 use crate::status::Status;
-use crate::traces::Trace;
 
 /// Show one finding in full, or the smallest trace that still shows it
 ///
@@ -74,19 +73,10 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
 
 /// The report of a trace: of one property, or if the reader knows which finding, of all.
 fn checked(args: &Args, quiet: bool) -> anyhow::Result<Outcome> {
-    let property = if args.finding.is_some() { Property::All } else { Property::Atomicity };
-    let question = Question {
-        properties: vec![property],
-        engine: Engine::Auto,
-        first_only: false,
-        all_transactions: false,
-        node_counts: false,
-        join_yields_to_child: false,
-        filter_race_free: false,
-        max_findings: usize::MAX,
-    };
-    let mut trace = Trace::new(&args.trace, &args.read, quiet)?;
-    let report = check(&mut trace, &question)?.report;
+    let check = Check::new().max_findings(usize::MAX);
+    let check = if args.finding.is_some() { check.all_properties() } else { check };
+    let mut trace = args.read.trace(&args.trace, quiet)?;
+    let report = check.decide(&mut trace)?.report;
     if report.findings.is_empty() && args.finding.is_none() {
         bail!("the trace is atomic, there is nothing to explain");
     }
@@ -156,7 +146,7 @@ fn is_report(path: &Path) -> anyhow::Result<bool> {
 }
 
 fn load(args: &Args, quiet: bool) -> anyhow::Result<InMemory> {
-    let trace = Trace::new(&args.trace, &args.read, quiet)?;
+    let trace = args.read.trace(&args.trace, quiet)?;
     let mut open = trace.open()?;
     let mut events = Vec::new();
     let (_, outcome) = trace.read(&mut open, |batch| {

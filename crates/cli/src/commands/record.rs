@@ -8,16 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, bail};
 use clap::ValueHint;
+use paceline::observe::{Observed, RecorderOptions, observe, redundant_for};
+use paceline::property::RedundantAccesses;
 use paceline_trace::format::Format;
 use paceline_trace::record::StreamReader;
 use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Source as _};
 
 use crate::args::SelectArgs;
-use crate::checking::Property;
-use crate::observe::{ObserveArgs, Observed, RecorderOptions, Repeats, observe};
+use crate::asking::{Wanted, property_parser};
+use crate::observing::ObserveArgs;
 use crate::output::{Output, cannot_write};
-use crate::status::{Status, complain, note, warn};
+use crate::status::{Status, complain, exit_code, note, warn};
 
 /// Run a program under observation and keep its trace
 ///
@@ -43,8 +45,8 @@ pub struct Args {
     /// What is to be decided later; several with commas
     ///
     /// Less has to be recorded for atomicity alone than for races, too.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "atomicity")]
-    property: Vec<Property>,
+    #[arg(long, value_delimiter = ',', value_parser = property_parser(), default_value = "atomicity")]
+    property: Vec<Wanted>,
     /// Leave nothing out: all methods, to be selected later, and all accesses that may matter
     #[arg(long)]
     complete: bool,
@@ -66,17 +68,18 @@ struct Kept {
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
     let (atomic, except) = (args.select.atomic()?, args.select.except()?);
+    let observe_options = args.observe.options();
     let options = RecorderOptions {
         all_methods: args.complete && atomic.is_empty() && except.is_empty(),
-        repeats: if args.complete {
-            Repeats::Keep
+        redundant: if args.complete {
+            RedundantAccesses::Keep
         } else {
-            Repeats::for_properties(&args.property)
+            redundant_for(args.property.iter().flat_map(|wanted| wanted.each()))
         },
         atomic,
         except,
-        atomic_annotations: args.observe.atomic_annotation.clone(),
-        observe: args.observe.clone(),
+        atomic_annotations: observe_options.atomic_annotations.clone(),
+        observe: observe_options,
     };
     let format = Format::from_path(&args.output).unwrap_or(Format::Pace);
     if matches!(format, Format::Rr | Format::Stream) {
@@ -84,7 +87,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
     }
     let count = AtomicUsize::new(0);
     let Observed { ended, traces, hint } =
-        observe(&args.command, &args.observe, &options, |stream| {
+        observe(&args.command, &options.observe, &options, |stream| {
             keep(stream, &args.output, format, &count)
         })?;
     if traces.is_empty() {
@@ -96,7 +99,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
     let counted = statuses.iter().copied().filter(|&status| status != Status::Nothing);
     let status = counted.max().unwrap_or(Status::Nothing);
     Ok(match (ended.code(), status) {
-        (0, status) => status.into(),
+        (0, status) => exit_code(status),
         (code, _) => code.into(),
     })
 }

@@ -8,6 +8,10 @@ use std::time::Instant;
 
 use anyhow::bail;
 use clap::ValueHint;
+use paceline::Check;
+use paceline::observe::{Ended, Observed, RecorderOptions, observe, redundant_for};
+use paceline::property::{Determinism, Property as _};
+use paceline::trace_input::TraceInput;
 use paceline_report::compose;
 use paceline_report::model::Shrunk;
 use paceline_report::outcome::Outcome;
@@ -15,11 +19,9 @@ use paceline_trace::select::Selection;
 
 use crate::args::SelectArgs;
 use crate::asking::{Ending, QuestionArgs, Results, ShowArgs, Voice};
-use crate::checking::{Property, Question, check};
-use crate::observe::{Ended, ObserveArgs, Observed, RecorderOptions, Repeats, observe};
+use crate::observing::ObserveArgs;
 use crate::showing::Done;
-use crate::status::{Status, complain, note, warn};
-use crate::traces::Trace;
+use crate::status::{Status, complain, exit_code, note, warn};
 
 /// Run a program under observation and decide while it runs
 ///
@@ -72,10 +74,10 @@ pub struct Args {
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
     let mut options = recorder_options(args)?;
     let mut results = Results::new(&args.show, &args.question, Voice::Stderr, quiet)?;
-    let question = results.question(&args.question);
+    let check = results.check(&args.question);
     let mut refuted = Refuted::default();
     loop {
-        let mut observed = round(args, &options, &question)?;
+        let mut observed = round(args, &options, &check)?;
         let new = if args.shrink { refuted.add(&observed.traces) } else { Vec::new() };
         let is_last = new.is_empty();
         if args.shrink && is_last {
@@ -98,37 +100,41 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
 /// What the recorders are told. Blocks are blocks: which of them are deterministic and which
 /// atomic depends on what is to be decided.
 fn recorder_options(args: &Args) -> anyhow::Result<RecorderOptions> {
+    let properties = args.question.properties();
     let mut atomic = args.select.atomic()?;
     let except = args.select.except()?;
-    let mut atomic_annotations = args.observe.atomic_annotation.clone();
+    let observe = args.observe.options();
+    let mut atomic_annotations = observe.atomic_annotations.clone();
     if !args.deterministic.is_empty() || !args.deterministic_annotation.is_empty() {
-        if args.question.property != [Property::Determinism] {
+        let names: Vec<&str> = properties.iter().map(|p| p.info().name).collect();
+        if names != [Determinism.info().name] {
             bail!("--deterministic is for --property determinism, and for that alone");
         }
         atomic = args.deterministic.iter().map(|p| p.clone().into_bytes()).collect();
         atomic_annotations = args.deterministic_annotation.clone();
     }
-    let observe = args.observe.clone();
-    let repeats = Repeats::for_properties(&args.question.property);
-    Ok(RecorderOptions { atomic, except, atomic_annotations, all_methods: false, repeats, observe })
-}
-
-fn round(
-    args: &Args,
-    options: &RecorderOptions,
-    question: &Question,
-) -> anyhow::Result<Observed<Done>> {
-    let selection = Selection::new(options.atomic.clone(), options.except.clone());
-    observe(&args.command, &args.observe, options, |stream| {
-        one(stream, &selection, args.lenient, question)
+    let redundant = redundant_for(properties);
+    Ok(RecorderOptions {
+        atomic,
+        except,
+        atomic_annotations,
+        all_methods: false,
+        redundant,
+        observe,
     })
 }
 
+fn round(args: &Args, options: &RecorderOptions, check: &Check) -> anyhow::Result<Observed<Done>> {
+    let selection = Selection::new(options.atomic.clone(), options.except.clone());
+    let each = |stream| one(stream, &selection, args.lenient, check);
+    Ok(observe(&args.command, &options.observe, options, each)?)
+}
+
 /// Decides about one process while it runs.
-fn one(stream: UnixStream, selection: &Selection, lenient: bool, question: &Question) -> Done {
+fn one(stream: UnixStream, selection: &Selection, lenient: bool, check: &Check) -> Done {
     let started = Instant::now();
-    let mut trace = Trace::live(stream, selection, lenient);
-    let (outcome, status) = match check(&mut trace, question) {
+    let mut trace = TraceInput::live(stream, selection, lenient);
+    let (outcome, status) = match check.decide(&mut trace) {
         Ok(checked) => (Outcome::Report(checked.report), checked.status),
         Err(error) => {
             let failure = compose::failure(trace.name(), &error);
@@ -219,7 +225,7 @@ fn exit(on_findings: u8, ended: Ended, ending: Ending) -> ExitCode {
     match (ending.status, ended.code()) {
         (Status::Findings, _) => on_findings.into(),
         (Status::Clean, code) => code.into(),
-        (status, code) if code == 0 || ending.has_findings => status.into(),
+        (status, code) if code == 0 || ending.has_findings => exit_code(status),
         (Status::Nothing | Status::Incomplete | Status::Error, code) => code.into(),
     }
 }

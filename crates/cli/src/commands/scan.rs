@@ -7,6 +7,8 @@ use std::time::Instant;
 use anyhow::Context as _;
 use clap::{ValueEnum, ValueHint};
 use indicatif::{ProgressBar, ProgressStyle};
+use paceline::scanning::outcomes;
+use paceline::sources::Sources;
 use paceline_report::html::{self, Page, Snippets};
 use paceline_report::outcome::Outcome;
 use paceline_scan::{
@@ -16,11 +18,8 @@ use paceline_scan::{
 use crate::args::ReadArgs;
 use crate::filters::{FilterArgs, Filters};
 use crate::output::{Output, cannot_write, print};
-use crate::scanning::outcomes;
 use crate::showing::{Done, Shown};
-use crate::sources::Sources;
 use crate::status::{Status, complain, warn};
-use crate::traces::Trace;
 
 /// Find code in Java class files that is meant to be atomic and is not, without running it
 #[derive(clap::Args)]
@@ -183,7 +182,7 @@ fn options(args: &Args) -> Options {
 
 fn confirm_with(report: &mut Report, path: &Path, quiet: bool) -> anyhow::Result<()> {
     let name = path.display().to_string();
-    let trace = Trace::new(path, &ReadArgs::default(), quiet)?;
+    let trace = ReadArgs::default().trace(path, quiet)?;
     let mut open = trace.open_unselected().with_context(|| name.clone())?;
     let confirmed =
         confirm(&mut report.warnings, &name, &mut open).with_context(|| name.clone())?;

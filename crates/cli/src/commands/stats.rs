@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{ValueEnum, ValueHint};
+use paceline::trace_input::{is_incomplete, notes};
 use paceline_analysis::Analysis as _;
 use paceline_analysis::stats::Stats;
 use paceline_report::stats;
@@ -12,7 +13,6 @@ use paceline_trace::Source as _;
 use crate::args::{ReadArgs, show};
 use crate::output::print;
 use crate::status::{Status, note};
-use crate::traces::{Trace, is_incomplete, notes};
 
 /// Count what is in a trace: events, threads, variables, locks, transactions
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ enum Shown {
 }
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
-    let trace = Trace::new(&args.trace, &args.read, quiet)?;
+    let trace = args.read.trace(&args.trace, quiet)?;
     let name = || show(&args.trace);
     let mut open = trace.open().with_context(name)?;
     let mut counts = Stats::default();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{ValueEnum, ValueHint};
+use paceline::trace_input::{OpenTrace, TraceInput, is_incomplete, notes};
 use paceline_analysis::Analysis as _;
 use paceline_analysis::cooperability::{
     Cooperability, Inferred, Merged, Options, Reason, Reasons, merge,
@@ -19,7 +20,6 @@ use serde::Serialize;
 use crate::args::{ReadArgs, show};
 use crate::output::print;
 use crate::status::{Status, warn};
-use crate::traces::{Open, Trace, is_incomplete, notes};
 
 /// Infer where yields are missing, and measure interference density
 ///
@@ -148,7 +148,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
 
 fn one(path: &Path, args: &Args, quiet: bool) -> anyhow::Result<OneTrace> {
     let options = Options { first_only: false, join_yields_to_child: args.join_yields_to_child };
-    let mut trace = Trace::new(path, &args.read, quiet)?;
+    let mut trace = args.read.trace(path, quiet)?;
     let mut open = trace.open_first()?;
     let mut cooperability = Cooperability::new(options);
     let mut density = Density::new(density::Options {
@@ -188,7 +188,11 @@ fn one(path: &Path, args: &Args, quiet: bool) -> anyhow::Result<OneTrace> {
     })
 }
 
-fn reasons(trace: &Trace, options: Options, inferred: &Inferred) -> anyhow::Result<Vec<Reason>> {
+fn reasons(
+    trace: &TraceInput,
+    options: Options,
+    inferred: &Inferred,
+) -> anyhow::Result<Vec<Reason>> {
     if inferred.is_empty() {
         return Ok(Vec::new());
     }
@@ -200,7 +204,7 @@ fn reasons(trace: &Trace, options: Options, inferred: &Inferred) -> anyhow::Resu
     Ok(reasons.reasons().to_vec())
 }
 
-fn missing(inferred: &Inferred, reasons: &[Reason], open: &Open) -> Vec<Missing> {
+fn missing(inferred: &Inferred, reasons: &[Reason], open: &OpenTrace) -> Vec<Missing> {
     let symbols = open.symbols();
     let each = inferred.sites().iter();
     each.map(|site| {

@@ -5,7 +5,7 @@ use crate::rewrite::model::{
     Call, Kept, Shape, chain_name, chains, wrapper_descriptor, wrapper_name,
 };
 use crate::rewrite::names::parameters;
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 /// Two objects, as parameters.
 const OBJECTS: &str = "(Ljava/lang/Object;Ljava/lang/Object;)";

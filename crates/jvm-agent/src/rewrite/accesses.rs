@@ -14,7 +14,7 @@ use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Outcome, Pool, access};
 use crate::hook::reads;
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 impl<'a> Rewriter<'_, 'a> {
     /// Whether an instruction of a constructor may let others know the object, or can be reached by

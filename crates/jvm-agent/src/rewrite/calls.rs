@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::model::{Call, Kept, Model, Shape};
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 const TABLE: &str = include_str!("calls.table");
 

@@ -18,7 +18,7 @@ use crate::classfile::code::Code;
 use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Attribute, ClassFile, Member, Outcome, Pool, access};
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 mod reached;
 

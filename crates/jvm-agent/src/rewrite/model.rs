@@ -13,7 +13,7 @@ use super::names::{dotted, parameters};
 use super::site::Target;
 use super::variables::{self, Known};
 use crate::classfile::pool::Reference;
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 /// When the events of a call happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@ use super::site::{Name, Program, Site, Target};
 use crate::classfile::code::Code;
 use crate::classfile::insn::op;
 use crate::classfile::{ClassFile, Member, Outcome, Pool, access};
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 /// Where in a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Detail;
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 /// A name that many sites share.
 pub type Name = Arc<[u8]>;

@@ -11,7 +11,7 @@ use super::names::{PLATFORM_HOOK, is_platform};
 use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Outcome, Pool};
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 /// When the events of a call happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,7 +10,7 @@ use super::names::{VARIABLES_HOOK, parameters};
 use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Members, Outcome, Pool, put2, put4};
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 const HANDLE: &[u8] = b"java/lang/invoke/VarHandle";
 const FIELD: &[u8] = b"java/lang/reflect/Field";

@@ -11,8 +11,7 @@ use jvmti_bindings::sys::jvmti::{
     JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_START, JVMTI_VERSION_9,
     jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiEventCallbacks,
 };
-use paceline_trace::Kind;
-use paceline_trace::record::wire::{Hello, note};
+use paceline_wire::{Hello, Kind, note};
 
 use super::jvm::{Jni, Jvmti};
 use super::buffer::{Buffer, EARLY_LIMIT, LAST_PLACE};

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::memory::{Storage, Stripes};
 use crate::holds::Holds;
 use crate::sender::{Sender, lock};
-use paceline_trace::record::wire;
+use paceline_wire as wire;
 
 /// The words of the longest record: site and object, stamp, index.
 pub const LONGEST: usize = 3;

@@ -4,7 +4,7 @@
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jthread};
 use jvmti_bindings::sys::jvmti::jvmtiEnv;
-use paceline_trace::record::wire::note;
+use paceline_wire::note;
 
 use super::agent::agent;
 use super::natives::class_name;

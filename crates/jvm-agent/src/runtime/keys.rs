@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jlong, jmethodID, jobject};
-use paceline_trace::record::wire::note;
+use paceline_wire::note;
 
 use super::jvm::Jni;
 use super::natives::{Handles, guarded};

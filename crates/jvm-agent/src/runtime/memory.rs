@@ -138,7 +138,7 @@ impl Stripes {
     pub fn stamped<T>(self, key: u64, work: impl FnOnce(u64) -> T) -> T {
         let stripe = Self::of(key);
         let word = self.0.at(STRIPE * stripe);
-        let stamp = |value: u64| paceline_trace::record::wire::stamp(stripe as u32, value >> 1);
+        let stamp = |value: u64| paceline_wire::stamp(stripe as u32, value >> 1);
         match seize(word) {
             Seized::Held(value) => {
                 let done = work(stamp(value));

@@ -7,8 +7,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
-use paceline_trace::Kind;
-use paceline_trace::record::wire::note;
+use paceline_wire::{Kind, note};
 
 use super::agent::{Agent, agent};
 use super::buffer::Buffer;

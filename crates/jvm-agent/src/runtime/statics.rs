@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jint, jlong, jobject, jvalue};
-use paceline_trace::Kind;
+use paceline_wire::Kind;
 
 use super::agent::Agent;
 use super::buffer::Buffer;

@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jint, jlong, jobject};
-use paceline_trace::record::wire::note;
+use paceline_wire::note;
 
 use super::agent::Agent;
 use super::jvm::Jni;

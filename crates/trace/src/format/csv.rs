@@ -26,6 +26,7 @@ use crate::event::{Event, Op};
 use crate::format::Writer;
 use crate::ids::{Site, ThreadId};
 use crate::lines::{LONGEST_LINE, LineBlocks, line_at};
+use crate::ops;
 use crate::recording::Recording;
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::Symbols;
@@ -319,21 +320,13 @@ impl<W: Write> CsvWriter<W> {
             Op::End(m) if m.is_named() => ("exit", symbols.labels.name(m.0).into()),
             Op::Fork(u) => return self.about_thread("start", u, symbols),
             Op::Join(u) => return self.about_thread("join", u, symbols),
-            Op::Begin(_)
-            | Op::End(_)
+            ops!(Block | Atomic | Semaphore | Barrier)
             | Op::AcquireShared(_)
             | Op::ReleaseShared(_)
-            | Op::Yield
             | Op::PreWait(_)
             | Op::PostWait(_)
             | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {
+            | Op::Yield => {
                 let op = super::std::show_op(event, symbols);
                 return Err(refuse(&format!("it has no {}", show_bytes(op.as_bytes()))));
             }

@@ -1,12 +1,10 @@
 //! Trace formats, one file each, and the registry that the command line reads.
 
-#[cfg(feature = "files")]
 pub mod csv;
 pub mod pace;
-#[cfg(feature = "files")]
 pub mod rr;
-#[cfg(feature = "files")]
 pub mod std;
+pub mod stream;
 
 use ::std::io;
 
@@ -14,9 +12,7 @@ use crate::recording::Recording;
 use crate::source::Batch;
 use crate::symbols::Symbols;
 
-#[cfg(feature = "files")]
 mod registry;
-#[cfg(feature = "files")]
 pub use registry::{Format, Opened, read};
 
 /// Writes events in some format.

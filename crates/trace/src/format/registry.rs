@@ -3,9 +3,11 @@
 use std::io;
 use std::path::Path;
 
+use paceline_wire as wire;
+
+use super::stream::StreamReader;
 use super::{Writer, csv, pace, rr, std as standard};
 use crate::input::Input;
-use crate::record::{StreamReader, wire};
 use crate::source::{Blocks, Source};
 
 /// A trace format.

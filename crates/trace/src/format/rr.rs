@@ -39,9 +39,11 @@ use std::io::Read;
 use crate::error::{Error, Place};
 use crate::event::{Event, Op};
 use crate::ids::{BarrierId, LabelId, LockId, Site, TextId, ThreadId, VarId};
+use crate::interner::{Interner, Key};
 use crate::lines::{LONGEST_LINE, LineBlocks, line_at};
+use crate::sites::SiteInfo;
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
-use crate::symbols::{Interner, Key, SiteInfo, Symbols};
+use crate::symbols::Symbols;
 use line::{Operation, Parts, Refused, explain, is_method, is_object, is_thread, take_apart};
 
 /// Whether a line is an event of a RoadRunner log.

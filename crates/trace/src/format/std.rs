@@ -20,9 +20,11 @@ use std::io::Read;
 use crate::error::{Error, show_bytes};
 use crate::event::{Event, Kind, Op};
 use crate::ids::{LabelId, Site, ThreadId};
+use crate::interner::{Interner, Key};
 use crate::lines::{LONGEST_LINE, LineBlocks, line_at};
+use crate::sites::SiteInfo;
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
-use crate::symbols::{Interner, Key, SiteInfo, Symbols};
+use crate::symbols::Symbols;
 
 /// A table of no more names than this is in the cache anyway.
 const FEW_NAMES: usize = 1 << 14;

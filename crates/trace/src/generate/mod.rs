@@ -55,8 +55,9 @@ use thread::{Item, Thread};
 use crate::error::Error;
 use crate::event::{Event, EventNo, Op};
 use crate::ids::{LabelId, Site, ThreadId, VarId};
+use crate::interner::Interner;
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
-use crate::symbols::{Interner, Symbols};
+use crate::symbols::Symbols;
 
 const LABELS: u32 = 16;
 const SEMAPHORES: u32 = 4;

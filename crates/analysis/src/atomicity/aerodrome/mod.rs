@@ -34,7 +34,7 @@ use std::ops::ControlFlow;
 use paceline_trace::{Batch, Event, EventNo, IdCounts, Op, ThreadId};
 
 use super::{Atomicity, Options};
-use crate::rounds::{Round, Rounds};
+use crate::engine::rounds::{Round, Rounds};
 use crate::{Analysis, Cycle};
 use cell::{Cells, Epoch, Place};
 use rows::{Row, Rows};

@@ -37,8 +37,8 @@ pub use graph::Stats;
 use graph::{Graph, Step};
 
 use super::{Atomicity, Options};
-use crate::by_thread::ByThread;
-use crate::rounds::{Round, Rounds};
+use crate::engine::by_thread::ByThread;
+use crate::engine::rounds::{Round, Rounds};
 use crate::{Analysis, Cycle};
 
 /// A block instance.

@@ -7,7 +7,9 @@
 use std::io;
 
 use crate::ids::TextId;
-use crate::symbols::{Interner, SiteInfo, Symbols};
+use crate::interner::Interner;
+use crate::sites::SiteInfo;
+use crate::symbols::Symbols;
 
 /// How many lists of names there are.
 const LISTS: usize = 7;

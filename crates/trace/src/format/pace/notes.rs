@@ -2,9 +2,10 @@
 
 use std::io::{Cursor, Read};
 
+use paceline_wire::{Hello, Output};
+
 use super::{NOTES, checksum};
-use crate::record::wire::Hello;
-use crate::record::{Output, StreamReader};
+use crate::format::stream::StreamReader;
 use crate::recording::Recording;
 use crate::source::{Batch, Source as _};
 

@@ -9,13 +9,14 @@
 //! wrong one, with a difference of zero. The tables are small, of fixed size and indexed by low bits,
 //! so they stay in the first-level cache and need no bounds checks.
 
-use crate::event::{Kind, Op};
-use crate::ids::{BarrierId, LabelId, LockId, SemaphoreId, Site, ThreadId, VarId};
+use crate::event::{Kind, NameSpace, Op};
+use crate::ids::Site;
+use crate::ops;
 use crate::symbols::Symbols;
 
 /// The kinds in the order of their codes. The first seven have room in a tag; all others take a
 /// byte of their own. The order is part of the format: new kinds go to the end.
-pub(super) const KINDS: [Kind; 21] = [
+pub(super) const KINDS: [Kind; Kind::ALL.len()] = [
     Kind::Read,
     Kind::Write,
     Kind::Begin,
@@ -76,55 +77,8 @@ pub(super) fn kind_code(kind: Kind) -> u8 {
 #[inline(always)]
 pub(super) fn operand_code(op: Op) -> u32 {
     match op {
-        Op::Read(VarId(id))
-        | Op::Write(VarId(id))
-        | Op::AtomicRead(VarId(id))
-        | Op::AtomicWrite(VarId(id))
-        | Op::AtomicUpdate(VarId(id))
-        | Op::Acquire(LockId(id))
-        | Op::Release(LockId(id))
-        | Op::AcquireShared(LockId(id))
-        | Op::ReleaseShared(LockId(id))
-        | Op::PreWait(LockId(id))
-        | Op::PostWait(LockId(id))
-        | Op::Notify(LockId(id))
-        | Op::Fork(ThreadId(id))
-        | Op::Join(ThreadId(id))
-        | Op::Post(SemaphoreId(id))
-        | Op::Take(SemaphoreId(id))
-        | Op::BarrierEnter(BarrierId(id))
-        | Op::BarrierExit(BarrierId(id)) => id,
-        Op::Begin(LabelId(id)) | Op::End(LabelId(id)) => id.wrapping_add(1),
-        Op::Yield => 0,
-    }
-}
-
-/// The operation of this kind on the id `id`. All arms do the same to the bits, so the compiler
-/// makes a move of it.
-#[inline(always)]
-fn operation(kind: Kind, id: u32) -> Op {
-    match kind {
-        Kind::Read => Op::Read(VarId(id)),
-        Kind::Write => Op::Write(VarId(id)),
-        Kind::Acquire => Op::Acquire(LockId(id)),
-        Kind::Release => Op::Release(LockId(id)),
-        Kind::AcquireShared => Op::AcquireShared(LockId(id)),
-        Kind::ReleaseShared => Op::ReleaseShared(LockId(id)),
-        Kind::Fork => Op::Fork(ThreadId(id)),
-        Kind::Join => Op::Join(ThreadId(id)),
-        Kind::Begin => Op::Begin(LabelId(id)),
-        Kind::End => Op::End(LabelId(id)),
-        Kind::Yield => Op::Yield,
-        Kind::PreWait => Op::PreWait(LockId(id)),
-        Kind::PostWait => Op::PostWait(LockId(id)),
-        Kind::Notify => Op::Notify(LockId(id)),
-        Kind::AtomicRead => Op::AtomicRead(VarId(id)),
-        Kind::AtomicWrite => Op::AtomicWrite(VarId(id)),
-        Kind::AtomicUpdate => Op::AtomicUpdate(VarId(id)),
-        Kind::Post => Op::Post(SemaphoreId(id)),
-        Kind::Take => Op::Take(SemaphoreId(id)),
-        Kind::BarrierEnter => Op::BarrierEnter(BarrierId(id)),
-        Kind::BarrierExit => Op::BarrierExit(BarrierId(id)),
+        ops!(Block(label)) => label.0.wrapping_add(1),
+        ops!(Access | Lock | Thread | Semaphore | Barrier) | Op::Yield => op.id(),
     }
 }
 
@@ -192,7 +146,7 @@ impl Limits {
     pub(super) fn operation(&self, kind_code: u8, operand: u32) -> (Op, bool) {
         let code = usize::from(kind_code & 31);
         let id = operand.wrapping_sub(self.ahead[code]);
-        (operation(self.kinds[code], id), operand < self.end[code])
+        (Op::new(self.kinds[code], id), operand < self.end[code])
     }
 
     /// Whether there is such a thread.
@@ -212,23 +166,9 @@ impl Limits {
 
 /// What the code of an operand of this kind is ahead of its id, and how many ids there are.
 fn names_of(kind: Kind, symbols: &Symbols) -> (u32, usize) {
-    match kind {
-        Kind::Read | Kind::Write | Kind::AtomicRead | Kind::AtomicWrite | Kind::AtomicUpdate => {
-            (0, symbols.vars.len())
-        }
-        Kind::Acquire
-        | Kind::Release
-        | Kind::AcquireShared
-        | Kind::ReleaseShared
-        | Kind::PreWait
-        | Kind::PostWait
-        | Kind::Notify => (0, symbols.locks.len()),
-        Kind::Fork | Kind::Join => (0, symbols.threads.len()),
-        Kind::Begin | Kind::End => (1, symbols.labels.len()),
-        Kind::Yield => (0, 1),
-        Kind::Post | Kind::Take => (0, symbols.semaphores.len()),
-        Kind::BarrierEnter | Kind::BarrierExit => (0, symbols.barriers.len()),
-    }
+    let space = kind.name_space();
+    let ahead = u32::from(space == NameSpace::Label);
+    (ahead, if space == NameSpace::Nothing { 1 } else { symbols.count(space) })
 }
 
 /// Where the operand and the site are in the eight bytes after tag, kind and thread.

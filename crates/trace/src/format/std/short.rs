@@ -8,7 +8,8 @@ use wide::u8x16;
 use super::{Token, intern_name};
 use crate::event::{Event, Kind, Op};
 use crate::ids::{Site, ThreadId};
-use crate::symbols::{Interner, Key, Symbols};
+use crate::interner::{Interner, Key};
+use crate::symbols::Symbols;
 
 /// As much text as is looked at: nothing that starts within the first half goes beyond it.
 type Window = [u8; 64];

@@ -10,30 +10,11 @@ use crate::format::Writer;
 use crate::ids::{Site, SiteKind};
 use crate::recording::Recording;
 use crate::source::Batch;
-use crate::symbols::{SiteInfo, Symbols};
+use crate::symbols::Symbols;
 
 /// The operand of an operation as it stands in a trace; `None` for a bare one.
 pub fn operand(op: Op, symbols: &Symbols) -> Option<Cow<'_, [u8]>> {
-    let name = match op {
-        Op::Read(x)
-        | Op::Write(x)
-        | Op::AtomicRead(x)
-        | Op::AtomicWrite(x)
-        | Op::AtomicUpdate(x) => return Some(symbols.vars.name(x.0)),
-        Op::Acquire(l)
-        | Op::Release(l)
-        | Op::AcquireShared(l)
-        | Op::ReleaseShared(l)
-        | Op::PreWait(l)
-        | Op::PostWait(l)
-        | Op::Notify(l) => symbols.locks.name(l.0),
-        Op::Fork(t) | Op::Join(t) => symbols.threads.name(t.0),
-        Op::Begin(m) | Op::End(m) if m.is_named() => symbols.labels.name(m.0),
-        Op::Begin(_) | Op::End(_) | Op::Yield => return None,
-        Op::Post(s) | Op::Take(s) => symbols.semaphores.name(s.0),
-        Op::BarrierEnter(b) | Op::BarrierExit(b) => symbols.barriers.name(b.0),
-    };
-    Some(Cow::Borrowed(name))
+    symbols.target(op)
 }
 
 /// An operation as it stands in a trace, for messages: `w(x)`.
@@ -113,16 +94,12 @@ fn write_site(output: &mut impl Write, site: Site, symbols: &Symbols) -> io::Res
     match site.kind() {
         SiteKind::Number(n) => write!(output, "{n}"),
         SiteKind::Unknown => output.write_all(b"0"),
-        SiteKind::Entry(i) => match symbols.site_info(site) {
-            Some(info) if is_large_number(info, symbols) => {
-                output.write_all(symbols.texts.name(info.file.0))
+        SiteKind::Entry(i) => {
+            let large = symbols.site_info(site).and_then(|info| info.large_number(&symbols.texts));
+            match large {
+                Some(digits) => output.write_all(digits),
+                None => write!(output, "{i}"),
             }
-            _ => write!(output, "{i}"),
-        },
+        }
     }
-}
-
-fn is_large_number(info: &SiteInfo, symbols: &Symbols) -> bool {
-    let file = symbols.texts.name(info.file.0);
-    info.line == 0 && !file.is_empty() && file.iter().all(u8::is_ascii_digit)
 }

@@ -1,0 +1,497 @@
+//! All refuted blocks of a trace: those that no reordering of independent events makes serial.
+//!
+//! A block of transaction T is refuted when events d' and d of the block and e outside of T are
+//! ordered d' < e < d. It takes vector clocks over single operations to see this: when d receives
+//! a clock from *another* thread, the entry for its own thread is the latest event d' that the
+//! sender knows, and all open blocks that hold d' are refuted. They are the outermost ones, because
+//! of two open blocks the inner one begins later. What a thread sent to itself proves nothing, so
+//! channels with several senders (readers, shared releases, posts, arrivals) keep them apart.
+//!
+//! A clock entry only ever matters while the transaction that it points into runs: blocks that
+//! begin later are not refuted by it. So clocks are short lists, of running transactions only;
+//! most are empty. A sender leaves the number of a *snapshot* of its clock, which is made when it
+//! has learned something since the last one; those that nobody needs any more are swept out from
+//! time to time, and with them all that has become dead.
+//!
+//! This sees every event of traces with hundreds of millions of them, most of which are accesses
+//! that no other thread has anything to do with: those are a look at one cell and a store.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use paceline_trace::{Batch, Event, EventNo, LabelId, Op, ThreadId, VarId};
+
+use crate::Analysis;
+use crate::engine::channel::{Channel, Channels};
+use crate::explain::BlockRef;
+use crate::explain::contested::Contested;
+
+/// The latest event of a thread's running transaction that is known to come before. A clock is a
+/// list of these, in the order of threads.
+type Entry = (ThreadId, EventNo);
+
+fn latest(known: &[Entry], thread: ThreadId) -> EventNo {
+    known.binary_search_by_key(&thread, |e| e.0).map_or(0, |i| known[i].1)
+}
+
+/// Adds what is told to what is known, the later of two entries of a thread. Returns whether
+/// anything of it is news.
+fn add(known: &[Entry], told: impl Iterator<Item = Entry>, all: &mut Vec<Entry>) -> bool {
+    let mut known = known.iter().copied().peekable();
+    let mut is_news = false;
+    all.clear();
+    for entry in told {
+        all.extend(std::iter::from_fn(|| known.next_if(|k| k.0 < entry.0)));
+        let same = known.next_if(|k| k.0 == entry.0);
+        let later = same.filter(|k| k.1 >= entry.1);
+        is_news |= later.is_none();
+        all.push(later.unwrap_or(entry));
+    }
+    all.extend(known);
+    is_news
+}
+
+/// The clocks that stamps refer to.
+struct Snapshots {
+    /// Where each ends in `entries`; it starts where the one before ends. The first is empty.
+    ends: Vec<u32>,
+    entries: Vec<Entry>,
+}
+
+/// The number of the empty clock.
+const EMPTY: u32 = 0;
+
+impl Snapshots {
+    fn new() -> Snapshots {
+        Snapshots { ends: vec![0], entries: Vec::new() }
+    }
+
+    fn of(&self, number: u32) -> &[Entry] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.entries[start as usize..self.ends[number as usize] as usize]
+    }
+
+    fn add(&mut self, entries: &[Entry]) -> u32 {
+        if entries.is_empty() {
+            return EMPTY;
+        }
+        self.entries.extend_from_slice(entries);
+        self.ends.push(self.entries.len() as u32);
+        self.ends.len() as u32 - 1
+    }
+}
+
+/// What a sender leaves behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Stamp {
+    thread: ThreadId,
+    /// The snapshot of what it knew.
+    known: u32,
+    /// The event, if it is part of a block; otherwise 0.
+    at: EventNo,
+}
+
+/// A stamp that nobody has left.
+const NOBODY: Stamp = Stamp { thread: ThreadId(u32::MAX), known: EMPTY, at: 0 };
+
+const NO_LIST: u32 = u32::MAX;
+
+/// A variable or a lock: what the last write (release) left, and the reads (shared releases) since.
+#[derive(Clone, Copy)]
+struct Cell {
+    sole: Stamp,
+    /// One of those who share is kept here: mostly there is no other.
+    sharer: Stamp,
+    /// Further ones, in a list of their own.
+    more: u32,
+}
+
+const UNTOUCHED: Cell = Cell { sole: NOBODY, sharer: NOBODY, more: NO_LIST };
+
+/// All variables, or all locks.
+#[derive(Default)]
+struct Cells {
+    cells: Vec<Cell>,
+    lists: Vec<Vec<Stamp>>,
+    free_lists: Vec<u32>,
+}
+
+impl Cells {
+    fn reserve(&mut self, count: usize) {
+        if self.cells.len() < count {
+            self.cells.resize(count, UNTOUCHED);
+        }
+    }
+
+    /// The stamp of one more who shares. A thread's later stamp holds all that matters of its
+    /// earlier one.
+    #[inline(always)]
+    fn share(&mut self, index: usize, stamp: Stamp) {
+        let cell = &mut self.cells[index];
+        if cell.sharer.thread == stamp.thread || cell.sharer == NOBODY {
+            cell.sharer = stamp;
+        } else {
+            self.share_more(index, stamp);
+        }
+    }
+
+    fn share_more(&mut self, index: usize, stamp: Stamp) {
+        let cell = &mut self.cells[index];
+        if cell.more == NO_LIST {
+            cell.more = self.free_lists.pop().unwrap_or(self.lists.len() as u32);
+            if cell.more as usize == self.lists.len() {
+                self.lists.push(Vec::new());
+            }
+        }
+        put(&mut self.lists[cell.more as usize], stamp);
+    }
+
+    /// Whoever writes or releases has received all that was left here before.
+    #[inline(always)]
+    fn replace(&mut self, index: usize, stamp: Stamp) {
+        let cell = &mut self.cells[index];
+        if cell.more != NO_LIST {
+            self.lists[cell.more as usize].clear();
+            self.free_lists.push(cell.more);
+        }
+        *cell = Cell { sole: stamp, ..UNTOUCHED };
+    }
+
+    /// What those who share have left.
+    fn shared(&self, index: usize) -> impl Iterator<Item = Stamp> {
+        let cell = &self.cells[index];
+        let more = self.lists.get(cell.more as usize).map_or(&[][..], Vec::as_slice);
+        [cell.sharer].into_iter().chain(more.iter().copied())
+    }
+
+    fn sweep(&mut self, sweep: &mut Sweep) {
+        for cell in &mut self.cells {
+            cell.sole = sweep.stamp(cell.sole);
+            cell.sharer = sweep.stamp(cell.sharer);
+        }
+        self.lists.iter_mut().for_each(|list| sweep.list(list));
+    }
+}
+
+fn put(stamps: &mut Vec<Stamp>, stamp: Stamp) {
+    match stamps.iter_mut().find(|s| s.thread == stamp.thread) {
+        Some(earlier) => *earlier = stamp,
+        None => stamps.push(stamp),
+    }
+}
+
+/// Forgets what has become dead since it was sent, and the snapshots that nobody needs.
+struct Sweep<'a> {
+    begins: &'a [EventNo],
+    old: Snapshots,
+    new: Snapshots,
+    /// The new number of each snapshot that is needed.
+    numbers: Vec<Option<u32>>,
+    live: Vec<Entry>,
+}
+
+impl<'a> Sweep<'a> {
+    fn new(begins: &'a [EventNo], old: Snapshots) -> Sweep<'a> {
+        let numbers = vec![None; old.ends.len()];
+        Sweep { begins, old, new: Snapshots::new(), numbers, live: Vec::new() }
+    }
+
+    fn number(&mut self, old: u32) -> u32 {
+        if let Some(number) = self.numbers[old as usize] {
+            return number;
+        }
+        let live = self.old.of(old).iter().filter(|e| is_live(self.begins, **e));
+        self.live.clear();
+        self.live.extend(live);
+        let number = self.new.add(&self.live);
+        self.numbers[old as usize] = Some(number);
+        number
+    }
+
+    fn stamp(&mut self, stamp: Stamp) -> Stamp {
+        if stamp == NOBODY {
+            return stamp;
+        }
+        let known = self.number(stamp.known);
+        let is_dead = known == EMPTY && !is_live(self.begins, (stamp.thread, stamp.at));
+        if is_dead { NOBODY } else { Stamp { known, ..stamp } }
+    }
+
+    fn list(&mut self, stamps: &mut Vec<Stamp>) {
+        stamps.iter_mut().for_each(|stamp| *stamp = self.stamp(*stamp));
+        stamps.retain(|stamp| *stamp != NOBODY);
+    }
+}
+
+fn is_live(begins: &[EventNo], (thread, at): Entry) -> bool {
+    at >= begins[thread.index()]
+}
+
+#[derive(Default)]
+struct Thread {
+    known: Vec<Entry>,
+    /// The snapshot of `known`, if there is one.
+    snapshot: Option<u32>,
+    blocks: Vec<BlockRef>,
+    /// How many of the open blocks are refuted; they are the outermost.
+    refuted: usize,
+    /// Its last event; 0 before its first.
+    last: EventNo,
+    forked_by: Option<ThreadId>,
+}
+
+/// The threads and what they know.
+struct Knowledge {
+    threads: Vec<Thread>,
+    /// The `begin` of each thread's running transaction, [`NOTHING_RUNS`] without one.
+    begins: Vec<EventNo>,
+    snapshots: Snapshots,
+    refuted: Vec<BlockRef>,
+    /// Scratch.
+    all: Vec<Entry>,
+}
+
+const NOTHING_RUNS: EventNo = EventNo::MAX;
+
+impl Knowledge {
+    fn reserve(&mut self, threads: usize) {
+        let threads = threads.max(self.threads.len());
+        self.threads.resize_with(threads, Thread::default);
+        self.begins.resize(threads, NOTHING_RUNS);
+    }
+
+    fn enter_block(&mut self, number: EventNo, event: Event, label: LabelId) {
+        let Event { thread, site, .. } = event;
+        let blocks = &mut self.threads[thread.index()].blocks;
+        if blocks.is_empty() {
+            self.begins[thread.index()] = number;
+        }
+        blocks.push(BlockRef { thread, label, site, begin_event: number });
+    }
+
+    fn leave_block(&mut self, id: ThreadId) {
+        let thread = &mut self.threads[id.index()];
+        thread.blocks.pop();
+        thread.refuted = thread.refuted.min(thread.blocks.len());
+        if thread.blocks.is_empty() {
+            self.begins[id.index()] = NOTHING_RUNS;
+        }
+    }
+
+    /// What the thread's last event sends.
+    #[inline(always)]
+    fn stamp(&mut self, id: ThreadId) -> Stamp {
+        let thread = &mut self.threads[id.index()];
+        let known = match thread.snapshot {
+            Some(known) => known,
+            None => *thread.snapshot.insert(self.snapshots.add(&thread.known)),
+        };
+        Stamp { thread: id, known, at: if thread.blocks.is_empty() { 0 } else { thread.last } }
+    }
+
+    /// A child that has not acted has nothing to say; its fork speaks for itself.
+    fn stamp_of_joined(&mut self, child: ThreadId) -> Stamp {
+        let stamp = self.stamp(child);
+        match &self.threads[child.index()] {
+            Thread { last: 0, forked_by: Some(parent), .. } => Stamp { thread: *parent, ..stamp },
+            Thread { .. } => stamp,
+        }
+    }
+
+    /// A thread that knows a later event of the sender's transaction knows all that it knew, and
+    /// has been refuted by it.
+    #[inline(always)]
+    fn receive(&mut self, thread: ThreadId, stamp: Stamp) {
+        if stamp.thread == thread || stamp == NOBODY {
+            return;
+        }
+        let known = &self.threads[thread.index()].known;
+        if stamp.at == 0 || latest(known, stamp.thread) < stamp.at {
+            self.refute(thread, latest(self.snapshots.of(stamp.known), thread));
+            self.learn(thread, stamp);
+        }
+    }
+
+    /// Refutes the open blocks of a thread that hold its event `known`.
+    fn refute(&mut self, thread: ThreadId, known: EventNo) {
+        let Thread { blocks, refuted, .. } = &mut self.threads[thread.index()];
+        let fresh = blocks[*refuted..].iter().take_while(|b| b.begin_event <= known);
+        let before = self.refuted.len();
+        self.refuted.extend(fresh);
+        *refuted += self.refuted.len() - before;
+    }
+
+    fn learn(&mut self, id: ThreadId, stamp: Stamp) {
+        let Knowledge { threads, begins, snapshots, all, .. } = self;
+        let thread = &mut threads[id.index()];
+        let told = snapshots.of(stamp.known);
+        // A sender does not know itself: its own entry goes where it belongs.
+        let (before, after) = told.split_at(told.partition_point(|e| e.0 < stamp.thread));
+        let told =
+            before.iter().copied().chain([(stamp.thread, stamp.at)]).chain(after.iter().copied());
+        let matters = told.filter(|&entry| entry.0 != id && is_live(begins, entry));
+        if add(&thread.known, matters, all) {
+            thread.known.clear();
+            thread.known.extend(all.iter().filter(|&&entry| is_live(begins, entry)));
+            thread.snapshot = None;
+        }
+    }
+}
+
+/// Finds the refuted blocks.
+pub struct Blame {
+    knowledge: Knowledge,
+    /// The variables that are worth a look, if that is known.
+    contested: Option<Arc<Contested>>,
+    variables: Cells,
+    locks: Cells,
+    /// Semaphores and barriers.
+    channels: Channels,
+    sent: HashMap<Channel, Vec<Stamp>>,
+    /// So much is kept before what is dead is swept out.
+    sweep_at: usize,
+}
+
+const FEWEST_KEPT: usize = 1 << 12;
+
+impl Default for Blame {
+    fn default() -> Self {
+        Blame {
+            knowledge: Knowledge {
+                threads: Vec::new(),
+                begins: Vec::new(),
+                snapshots: Snapshots::new(),
+                refuted: Vec::new(),
+                all: Vec::new(),
+            },
+            contested: None,
+            variables: Cells::default(),
+            locks: Cells::default(),
+            channels: Channels::default(),
+            sent: HashMap::new(),
+            sweep_at: FEWEST_KEPT,
+        }
+    }
+}
+
+impl Blame {
+    /// For a trace in which no others than these variables can be in conflicts.
+    pub fn among(contested: Option<Arc<Contested>>) -> Blame {
+        Blame { contested, ..Blame::default() }
+    }
+
+    /// Where a variable is kept, if it matters.
+    #[inline(always)]
+    fn place(contested: Option<&Contested>, x: VarId) -> Option<usize> {
+        contested.map_or(Some(x.index()), |contested| contested.number(x))
+    }
+
+    /// The refuted blocks, in the order of their `begin`s once the trace is over.
+    pub fn refuted(&self) -> &[BlockRef] {
+        &self.knowledge.refuted
+    }
+
+    #[inline(always)]
+    fn event(&mut self, number: EventNo, event: Event) {
+        let Event { thread, op, .. } = event;
+        let Blame { knowledge, contested, variables, locks, .. } = self;
+        knowledge.threads[thread.index()].last = number;
+        match op {
+            Op::Read(x) | Op::AtomicRead(x) => {
+                if let Some(x) = Blame::place(contested.as_deref(), x) {
+                    knowledge.receive(thread, variables.cells[x].sole);
+                    variables.share(x, knowledge.stamp(thread));
+                }
+            }
+            Op::Write(x) | Op::AtomicWrite(x) | Op::AtomicUpdate(x) => {
+                if let Some(x) = Blame::place(contested.as_deref(), x) {
+                    knowledge.receive(thread, variables.cells[x].sole);
+                    variables.shared(x).for_each(|s| knowledge.receive(thread, s));
+                    variables.replace(x, knowledge.stamp(thread));
+                }
+            }
+            Op::Acquire(l) | Op::PostWait(l) => {
+                knowledge.receive(thread, locks.cells[l.index()].sole);
+                locks.shared(l.index()).for_each(|s| knowledge.receive(thread, s));
+            }
+            Op::AcquireShared(l) => knowledge.receive(thread, locks.cells[l.index()].sole),
+            Op::Release(l) | Op::PreWait(l) => locks.replace(l.index(), knowledge.stamp(thread)),
+            Op::ReleaseShared(l) => locks.share(l.index(), knowledge.stamp(thread)),
+            Op::Begin(label) => knowledge.enter_block(number, event, label),
+            Op::End(_) => knowledge.leave_block(thread),
+            Op::Yield | Op::Notify(_) => {}
+            Op::Fork(_)
+            | Op::Join(_)
+            | Op::Post(_)
+            | Op::Take(_)
+            | Op::BarrierEnter(_)
+            | Op::BarrierExit(_) => self.rare_event(event),
+        }
+    }
+
+    fn rare_event(&mut self, event: Event) {
+        let ports = self.channels.ports(&event);
+        let knowledge = &mut self.knowledge;
+        if let Op::Join(child) = event.op {
+            let stamp = knowledge.stamp_of_joined(child);
+            knowledge.receive(event.thread, stamp);
+        }
+        for stamps in ports.receives.iter().flatten().filter_map(|c| self.sent.get(c)) {
+            stamps.iter().for_each(|&stamp| knowledge.receive(event.thread, stamp));
+        }
+        let Some(channel) = ports.sends else { return };
+        let stamp = knowledge.stamp(event.thread);
+        if let Channel::Thread(child) = channel {
+            // The child starts with what the fork knows.
+            knowledge.threads[child.index()].forked_by = Some(stamp.thread);
+            knowledge.learn(child, stamp);
+        } else {
+            put(self.sent.entry(channel).or_default(), stamp);
+        }
+    }
+
+    fn sweep_if_due(&mut self) {
+        let kept = |blame: &Blame| blame.knowledge.snapshots.entries.len() + blame.sent.len();
+        if kept(self) > self.sweep_at {
+            self.sweep();
+            // All cells were looked at: that must not happen too often.
+            let cells = self.variables.cells.len() + self.locks.cells.len();
+            self.sweep_at = FEWEST_KEPT.max(kept(self) * 2).max(cells);
+        }
+    }
+
+    fn sweep(&mut self) {
+        let Knowledge { threads, begins, snapshots, .. } = &mut self.knowledge;
+        let mut sweep = Sweep::new(begins, std::mem::replace(snapshots, Snapshots::new()));
+        self.variables.sweep(&mut sweep);
+        self.locks.sweep(&mut sweep);
+        self.sent.retain(|_, stamps| {
+            sweep.list(stamps);
+            !stamps.is_empty()
+        });
+        *snapshots = sweep.new;
+        threads.iter_mut().for_each(|thread| thread.snapshot = None);
+    }
+}
+
+impl Analysis for Blame {
+    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
+        self.knowledge.reserve(batch.counts.threads);
+        let count = self.contested.as_ref().map_or(batch.counts.vars, |it| it.count());
+        self.variables.reserve(count);
+        self.locks.reserve(batch.counts.locks);
+        for (number, &event) in (batch.first..).zip(&batch.events) {
+            self.event(number, event);
+        }
+        self.sweep_if_due();
+        ControlFlow::Continue(())
+    }
+
+    fn finish(&mut self) {
+        self.knowledge.refuted.sort_by_key(|b| b.begin_event);
+    }
+}

@@ -1,0 +1,212 @@
+//! The whole transaction graph of a trace, for what cannot be decided on the fly: which
+//! transactions lie on cycles, and in which order they could have run one after the other.
+//!
+//! Of the edges, of which there can be quadratically many, those are kept that imply the others
+//! ([`crate::engine::frontier`]): a few for each event, so memory grows with the trace, but linearly.
+
+use paceline_trace::{Event, EventNo, IdCounts, Op};
+
+use crate::engine::ancestors::Node;
+use crate::engine::frontier::{Frontier, Visitor};
+use crate::explain::TransactionRef;
+
+/// Which transactions and edges are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keep {
+    /// All of them.
+    All,
+    /// Those that may lie on a cycle. A single event that nothing leads into cannot, nor a
+    /// finished block.
+    Cyclic,
+}
+
+#[derive(Clone, Copy)]
+struct Thread {
+    /// The transaction that runs, if any.
+    current: Node,
+    /// The transaction before it; of a thread that has not acted yet, the one that forked it.
+    last: Node,
+    depth: usize,
+    /// An edge leads into the transaction that runs.
+    entered: bool,
+}
+
+const IDLE: Thread = Thread { current: Node::DEAD, last: Node::DEAD, depth: 0, entered: false };
+
+/// Builds the graph.
+pub struct Builder {
+    keep: Keep,
+    frontier: Frontier,
+    threads: Vec<Thread>,
+    transactions: Vec<TransactionRef>,
+    /// Which nodes are of no consequence any more. The node of a transaction is its index plus
+    /// one.
+    dead: Vec<bool>,
+    /// Between nodes.
+    edges: Vec<(u32, u32)>,
+}
+
+/// The graph: transactions are named by their index.
+pub struct Graph {
+    /// In the order of their first events.
+    pub transactions: Vec<TransactionRef>,
+    /// Where the successors of each one start.
+    starts: Vec<usize>,
+    successors: Vec<u32>,
+}
+
+impl Builder {
+    /// An empty graph.
+    pub fn new(keep: Keep) -> Builder {
+        Builder {
+            keep,
+            frontier: Frontier::default(),
+            threads: Vec::new(),
+            transactions: Vec::new(),
+            dead: vec![true],
+            edges: Vec::new(),
+        }
+    }
+
+    /// Makes room for the ids that are in use.
+    pub fn reserve(&mut self, counts: &IdCounts) {
+        self.frontier.reserve(counts);
+        if self.threads.len() < counts.threads {
+            self.threads.resize(counts.threads, IDLE);
+        }
+    }
+
+    /// Adds an event. Returns the index of its transaction, if that is kept.
+    pub fn event(&mut self, number: EventNo, event: Event) -> Option<usize> {
+        let thread = self.threads[event.thread.index()];
+        let starts = thread.current == Node::DEAD;
+        let unary = starts && !matches!(event.op, Op::Begin(_));
+        let edges_before = self.edges.len();
+        let mut adding = Adding {
+            node: if starts { Node(self.dead.len() as u32) } else { thread.current },
+            dead: &self.dead,
+            edges: &mut self.edges,
+            edges_needed: edges_before + usize::from(unary && self.keep == Keep::Cyclic),
+        };
+        if starts {
+            adding.after(thread.last);
+        }
+        if let Op::Join(child) = event.op {
+            let Thread { current, last, .. } = self.threads[child.index()];
+            adding.after(if current == Node::DEAD { last } else { current });
+        }
+        let node = self.frontier.step(event.thread, event.op, &mut adding);
+        let entered = self.edges.len() > edges_before;
+        if let Op::Fork(child) = event.op {
+            self.threads[child.index()].last = node;
+        }
+        if node == Node::DEAD {
+            return None;
+        }
+        if starts {
+            self.start(number, event);
+        }
+        self.step(number, event, node, entered);
+        Some(node.0 as usize - 1)
+    }
+
+    fn start(&mut self, number: EventNo, event: Event) {
+        let label = if let Op::Begin(label) = event.op { Some(label) } else { None };
+        self.transactions.push(TransactionRef {
+            thread: event.thread,
+            label,
+            site: event.site,
+            unary: label.is_none(),
+            first_event: number,
+            last_event: number,
+            ended: false,
+        });
+        self.dead.push(false);
+    }
+
+    /// Brings thread and transaction up to date after an event.
+    fn step(&mut self, number: EventNo, event: Event, node: Node, entered: bool) {
+        let thread = &mut self.threads[event.thread.index()];
+        let transaction = &mut self.transactions[node.0 as usize - 1];
+        transaction.last_event = number;
+        thread.current = node;
+        thread.entered |= entered;
+        thread.depth += usize::from(matches!(event.op, Op::Begin(_)));
+        thread.depth -= usize::from(matches!(event.op, Op::End(_)));
+        if thread.depth == 0 {
+            transaction.ended = true;
+            self.dead[node.0 as usize] = self.keep == Keep::Cyclic && !thread.entered;
+            *thread = Thread { last: node, ..IDLE };
+        }
+    }
+
+    /// The graph, when all events have been added.
+    pub fn build(&mut self) -> Graph {
+        let edges = std::mem::take(&mut self.edges);
+        let transactions = std::mem::take(&mut self.transactions);
+        let mut starts = vec![0; transactions.len() + 1];
+        edges.iter().for_each(|&(from, _)| starts[from as usize] += 1);
+        // Now `starts[i + 1]` is a count; sums make it the end of i, and placing the edges from
+        // the end moves each down to its start.
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut successors = vec![0; edges.len()];
+        for &(from, into) in edges.iter().rev() {
+            starts[from as usize] -= 1;
+            successors[starts[from as usize]] = into - 1;
+        }
+        starts.remove(0);
+        starts.push(edges.len());
+        Graph { transactions, starts, successors }
+    }
+}
+
+impl Graph {
+    /// The transactions that an edge leads to from this one, maybe some more than once.
+    pub fn successors(&self, transaction: usize) -> &[u32] {
+        &self.successors[self.starts[transaction]..self.starts[transaction + 1]]
+    }
+}
+
+/// Adds the edges into one event's transaction.
+struct Adding<'a> {
+    node: Node,
+    dead: &'a [bool],
+    edges: &'a mut Vec<(u32, u32)>,
+    /// The transaction is left out if there are fewer edges in the end.
+    edges_needed: usize,
+}
+
+impl Visitor for Adding<'_> {
+    fn after(&mut self, node: Node) {
+        let edge = (node.0, self.node.0);
+        if node != self.node && !self.is_dead(node) && self.edges.last() != Some(&edge) {
+            self.edges.push(edge);
+        }
+    }
+
+    fn settle(&mut self) -> Node {
+        if self.edges.len() < self.edges_needed { Node::DEAD } else { self.node }
+    }
+
+    /// The node of the event itself has no entry yet when its transaction starts with it.
+    fn is_dead(&self, node: Node) -> bool {
+        self.dead.get(node.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// The dead are no older than others.
+    fn horizon(&self, _newer: Node) -> Node {
+        Node::DEAD
+    }
+
+    fn covers(&self, _newer: Node, older: Node) -> bool {
+        self.is_dead(older)
+    }
+
+    fn implies(&self, newer: Node, older: Node) -> bool {
+        newer == older || self.is_dead(older)
+    }
+}

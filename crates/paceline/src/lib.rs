@@ -1,0 +1,21 @@
+//! Finds thread-interference bugs: checks traces, observes programs, scans Java class files.
+
+pub mod check;
+mod error;
+mod merging;
+pub mod observe;
+pub mod passes;
+pub mod progress;
+pub mod property;
+pub mod scanning;
+pub mod sources;
+mod spool;
+mod stacks;
+mod status;
+pub mod trace_input;
+
+pub use check::Check;
+pub use error::Error;
+pub use paceline_report::model::Report;
+pub use paceline_trace::Error as TraceError;
+pub use status::Status;

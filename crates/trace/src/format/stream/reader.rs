@@ -1,0 +1,552 @@
+//! A recorded stream as a source of events: from a file or, while the program runs, from a socket.
+
+use std::hint::select_unpredictable;
+use std::io::Read;
+use std::sync::Arc;
+
+use paceline_wire::{self as wire, Frame, FrameReader, Hello, Next, NoteFrame, SiteFrame};
+
+use super::damaged;
+use super::mend::{Holders, Mended};
+use super::merge::{Merge, Stamped};
+use super::targets::{Target, TargetNo, Targets};
+use crate::error::{Error, show_name};
+use crate::event::{Event, Kind, NameSpace, Op};
+use crate::ids::{Site, ThreadId};
+use crate::ops;
+use crate::recording::{NoteKind, Recording};
+use crate::sites::SiteInfo;
+use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
+use crate::symbols::Symbols;
+
+type Input = Box<dyn Read + Send>;
+
+/// Reads a recorded stream.
+pub struct StreamReader {
+    /// None after the end.
+    frames: Option<FrameReader<Input>>,
+    /// What was wrong with the start: said when the first event is asked for.
+    refusal: Option<Error>,
+    blocks: Blocks,
+    merge: Merge<Event>,
+    model: Model,
+}
+
+/// What records mean.
+struct Model {
+    /// By number; the first is empty.
+    names: Vec<Box<[u8]>>,
+    /// By number; the first is nobody's.
+    sites: Vec<Place>,
+    /// Scratch.
+    fields: Lookups,
+    elements: Lookups,
+    rare: Waiting,
+    threads: Vec<Thread>,
+    targets: Targets,
+    holders: Holders,
+    /// Shared when all has been read.
+    symbols: Arc<Symbols>,
+    skipped: Skipped,
+    recording: Recording,
+}
+
+/// What the records of a site say. It is made so that a record becomes an event without a branch
+/// on what it is: what comes next in a program cannot be guessed.
+#[derive(Clone, Copy)]
+struct Place {
+    site: Site,
+    /// [`NOBODY`] if the records only order.
+    actor: ThreadId,
+    kind: Kind,
+    /// What all records are about: the label of a block.
+    id: u32,
+    /// What they are about together with the object, and the index if there is one.
+    target: TargetNo,
+    /// The words of a record.
+    words: u32,
+    is_stamped: bool,
+    about: About,
+}
+
+/// What makes the id that the operation is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// The site.
+    Site,
+    /// The object, which is a thread.
+    Thread,
+    /// A lock or something else that is rare, whose name is made once: that is left until its
+    /// turn has come, when the class of the object is known.
+    Rare { is_indexed: bool },
+    /// Target and object.
+    Field,
+    /// Target, object and index.
+    Element,
+}
+
+/// The site 0, which nobody has: no chunk is long enough for its records.
+const NOWHERE: Place = Place {
+    site: Site::UNKNOWN,
+    actor: NOBODY,
+    kind: Kind::Yield,
+    id: 0,
+    target: TargetNo(0),
+    words: u32::MAX,
+    is_stamped: false,
+    about: About::Site,
+};
+
+/// A record whose target is to be looked up.
+#[derive(Clone, Copy)]
+struct Lookup {
+    /// Its place in the chunk.
+    at: usize,
+    kind: Kind,
+    target: Target,
+}
+
+/// So many targets are looked up at once.
+const LOOKUPS: usize = 64;
+
+/// Records whose targets are to be looked up. Each is put, and counts if it should.
+struct Lookups {
+    list: [Lookup; LOOKUPS],
+    len: usize,
+}
+
+impl Lookups {
+    fn new() -> Lookups {
+        let nothing = Lookup { at: 0, kind: Kind::Read, target: Target::new(TargetNo(0), 0, 0) };
+        Lookups { list: [nothing; LOOKUPS], len: 0 }
+    }
+
+    /// Whether it is full then.
+    #[inline(always)]
+    fn put(&mut self, lookup: Lookup, counts: bool) -> bool {
+        self.list[self.len % LOOKUPS] = lookup;
+        self.len += usize::from(counts);
+        self.len == LOOKUPS
+    }
+
+    fn take(&mut self) -> &[Lookup] {
+        &self.list[..std::mem::take(&mut self.len)]
+    }
+}
+
+/// What is looked up when its turn has come.
+#[derive(Clone, Copy)]
+struct Rare {
+    target: Target,
+    is_indexed: bool,
+}
+
+/// Those that wait for that, by a number that stands for the id meanwhile.
+#[derive(Default)]
+struct Waiting {
+    all: Vec<Rare>,
+    free: Vec<u32>,
+}
+
+impl Waiting {
+    fn put(&mut self, rare: Rare) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.all[number as usize] = rare;
+            return number;
+        }
+        self.all.push(rare);
+        self.all.len() as u32 - 1
+    }
+
+    fn take(&mut self, number: u32) -> Rare {
+        self.free.push(number);
+        self.all[number as usize]
+    }
+}
+
+/// Who does what only orders: no thread has this number.
+const NOBODY: ThreadId = ThreadId(u32::MAX);
+
+/// A thread gets an id when it acts or is forked: recorders may name others too.
+struct Thread {
+    name: Box<[u8]>,
+    id: Option<ThreadId>,
+}
+
+impl StreamReader {
+    /// Reads from `input` up to the frame that says who sends; the rest when events are asked for.
+    pub fn new(input: Box<dyn Read + Send>) -> StreamReader {
+        let mut reader = StreamReader {
+            frames: None,
+            refusal: None,
+            blocks: Blocks::Declared,
+            merge: Merge::new(0),
+            model: Model::new(),
+        };
+        if let Err(error) = reader.start(input) {
+            reader.frames = None;
+            reader.refusal = Some(error);
+        }
+        reader
+    }
+
+    /// What `begin` and `end` stand for in this trace.
+    pub fn blocks(&self) -> Blocks {
+        self.blocks
+    }
+
+    /// Who recorded, and what there is to say about it.
+    pub fn recording(&self) -> &Recording {
+        &self.model.recording
+    }
+
+    fn start(&mut self, input: Box<dyn Read + Send>) -> Result<(), Error> {
+        let mut frames = FrameReader::new(input)?;
+        match frames.read()? {
+            Next::Frame(Frame::Hello(hello)) => {
+                self.merge = Merge::new(hello.stripes);
+                self.blocks = if hello.all_methods { Blocks::Methods } else { Blocks::Declared };
+                self.model.hello(&hello);
+            }
+            Next::Frame(_) => {
+                return Err(damaged("the stream does not say who sends it".to_owned()));
+            }
+            Next::Over => {}
+        }
+        self.frames = Some(frames);
+        Ok(())
+    }
+
+    /// Reads a frame; after the last one, closes the recording.
+    fn read_frame(&mut self) -> Result<(), Error> {
+        let Some(frames) = &mut self.frames else { return Ok(()) };
+        let end = match frames.read()? {
+            Next::Frame(Frame::Chunk { thread, records }) => {
+                let mut chunk = self.merge.chunk();
+                self.model.decode(thread, records, &mut chunk)?;
+                return self.merge.push(thread, chunk);
+            }
+            Next::Frame(Frame::End) => true,
+            Next::Over => false,
+            Next::Frame(frame) => return self.model.learn(frame, &mut self.merge),
+        };
+        self.frames = None;
+        self.model.close(end, self.merge.stuck());
+        Ok(())
+    }
+
+    fn fill(&mut self, events: &mut Vec<Event>) -> Result<(), Error> {
+        self.refusal.take().map_or(Ok(()), Err)?;
+        loop {
+            let StreamReader { merge, model, .. } = self;
+            let most = BATCH.saturating_sub(events.len());
+            let mut actor = (u32::MAX, NOBODY);
+            let taken = merge.take(most, |thread, event| {
+                if event.thread == NOBODY {
+                    return Ok(());
+                }
+                if actor.0 != thread {
+                    actor = (thread, model.thread(thread)?);
+                }
+                let event = Event { thread: actor.1, op: model.resolved(event.op)?, ..*event };
+                model.add(event, events);
+                Ok(())
+            })?;
+            let is_used_up = taken < most;
+            if events.len() >= BATCH || is_used_up && self.frames.is_none() {
+                return Ok(());
+            }
+            if is_used_up {
+                self.read_frame()?;
+            }
+        }
+    }
+}
+
+impl Model {
+    fn new() -> Model {
+        Model {
+            names: vec![Box::default()],
+            sites: vec![NOWHERE],
+            fields: Lookups::new(),
+            elements: Lookups::new(),
+            rare: Waiting::default(),
+            threads: Vec::new(),
+            targets: Targets::default(),
+            holders: Holders::default(),
+            symbols: Arc::default(),
+            skipped: Skipped::default(),
+            recording: Recording::default(),
+        }
+    }
+
+    fn hello(&mut self, hello: &Hello) {
+        let text = |bytes: &[u8]| show_name(bytes).into_owned();
+        self.recording = Recording {
+            front_end: text(hello.front_end),
+            version: text(hello.version),
+            command: text(hello.command),
+            pid: hello.pid,
+            notes: Vec::new(),
+        };
+        self.publish();
+    }
+
+    /// A report sees what was said so far.
+    fn publish(&mut self) {
+        self.skipped.recording = Some(self.recording.clone());
+    }
+
+    fn learn(&mut self, frame: Frame, merge: &mut Merge<Event>) -> Result<(), Error> {
+        match frame {
+            Frame::Name { id, name } => {
+                next("name", id, self.names.len())?;
+                self.names.push(name.into());
+            }
+            Frame::Object { object, class } => {
+                self.name(class)?;
+                let symbols = Arc::make_mut(&mut self.symbols);
+                self.targets.object(object, class, &self.names, symbols.vars.composed_mut());
+            }
+            Frame::Site(frame) => self.site(&frame)?,
+            Frame::Thread { id, name } => {
+                next("thread", id, self.threads.len())?;
+                self.threads.push(Thread { name: name.into(), id: None });
+                merge.thread();
+            }
+            Frame::Note(note) => self.note(&note),
+            Frame::Hello(_) => return Err(damaged("the stream says twice who sends it".into())),
+            // These two are not about meaning.
+            Frame::Chunk { .. } | Frame::End => {}
+        }
+        Ok(())
+    }
+
+    fn name(&self, id: u32) -> Result<&[u8], Error> {
+        let name = self.names.get(id as usize);
+        name.map(|name| &name[..]).ok_or_else(|| damaged(format!("the name {id} is not known")))
+    }
+
+    fn note(&mut self, note: &NoteFrame) {
+        let text = show_name(note.text);
+        match NoteKind::from_key(note.key) {
+            Some(kind) => self.recording.note(kind, &text, note.number),
+            None => {
+                let text = format!("{}: {text}", show_name(note.key));
+                self.recording.note(NoteKind::Remark, &text, note.number);
+            }
+        }
+    }
+
+    fn site(&mut self, frame: &SiteFrame) -> Result<(), Error> {
+        next("site", frame.id, self.sites.len())?;
+        let [file, method, target] = [frame.file, frame.method, frame.target];
+        let file = self.name(file)?.to_vec();
+        let method = self.name(method)?.to_vec();
+        let target = self.name(target)?.to_vec();
+        let symbols = Arc::make_mut(&mut self.symbols);
+        let (file, method) = (symbols.text(&file), symbols.text(&method));
+        let info = SiteInfo { file, method, line: frame.line, column: 0 };
+        let site = symbols.site(info);
+        let place = self.place(frame, site, &target);
+        self.sites.push(place);
+        Ok(())
+    }
+
+    fn place(&mut self, frame: &SiteFrame, site: Site, target: &[u8]) -> Place {
+        let (is_stamped, is_indexed) =
+            (frame.kind.is_none_or(wire::is_stamped), frame.flags.is_indexed());
+        let words = 1 + u32::from(is_stamped) + u32::from(is_indexed);
+        let place = Place { site, words, is_stamped, ..NOWHERE };
+        let Some(kind) = frame.kind else { return place };
+        let place = Place { actor: ThreadId(0), kind, ..place };
+        match kind.name_space() {
+            NameSpace::Label => {
+                let label = Arc::make_mut(&mut self.symbols).label(target);
+                Place { id: label.0, ..place }
+            }
+            NameSpace::Nothing => place,
+            NameSpace::Thread => Place { about: About::Thread, ..place },
+            NameSpace::Variable => {
+                let about = if is_indexed { About::Element } else { About::Field };
+                Place { target: self.targets.number(kind, frame.target), about, ..place }
+            }
+            NameSpace::Lock | NameSpace::Semaphore | NameSpace::Barrier => {
+                let about = About::Rare { is_indexed };
+                Place { target: self.targets.number(kind, frame.target), about, ..place }
+            }
+        }
+    }
+
+    /// The events that some records stand for; threads have no ids yet.
+    fn decode(
+        &mut self,
+        thread: u32,
+        records: &[u8],
+        chunk: &mut Vec<Stamped<Event>>,
+    ) -> Result<(), Error> {
+        let (words, _) = records.as_chunks::<8>();
+        chunk.reserve(words.len());
+        let (mut at, mut touched) = (0, 0);
+        while let Some(first) = words.get(at) {
+            let (site, object) = wire::unpack(u64::from_le_bytes(*first));
+            let place = match self.sites.get(site as usize) {
+                Some(place) if at + place.words as usize <= words.len() => *place,
+                _ => return Err(self.no_record(thread, site)),
+            };
+            let word = |ahead| words.get(at + ahead).map_or(0, |word| u64::from_le_bytes(*word));
+            let (second, third) = (word(1), word(2));
+            // Higher ones are no thread either.
+            let other = u32::try_from(object).unwrap_or(u32::MAX);
+            let id = select_unpredictable(place.about == About::Thread, other, place.id);
+            let mut op = Op::new(place.kind, id);
+            let index = select_unpredictable(place.is_stamped, third, second);
+            let target = Target::new(place.target, object, index);
+            let lookup = Lookup { at: chunk.len(), kind: place.kind, target };
+            if let About::Rare { is_indexed } = place.about {
+                touched ^= self.targets.warm_other(target);
+                op = Op::new(place.kind, self.rare.put(Rare { target, is_indexed }));
+            }
+            let event = Event { thread: place.actor, op, site: place.site };
+            chunk.push(Stamped::maybe(place.is_stamped, second, event));
+            let is_full = self.fields.put(lookup, place.about == About::Field)
+                | self.elements.put(lookup, place.about == About::Element);
+            if is_full {
+                self.look_up(chunk);
+            }
+            at += place.words as usize;
+        }
+        std::hint::black_box(touched);
+        self.look_up(chunk);
+        Ok(())
+    }
+
+    fn look_up(&mut self, chunk: &mut [Stamped<Event>]) {
+        let Model { fields, elements, targets, names, symbols, .. } = self;
+        let (fields, elements) = (fields.take(), elements.take());
+        let vars = Arc::make_mut(symbols).vars.composed_mut();
+        // First loops that only touch memory, so that the cache misses overlap.
+        let touched =
+            fields.iter().fold(0, |sum, lookup| sum ^ targets.warm_field(lookup.target, vars));
+        let touched =
+            elements.iter().fold(touched, |sum, lookup| sum ^ targets.warm_element(lookup.target));
+        std::hint::black_box(touched);
+        for &Lookup { at, kind, target } in fields {
+            chunk[at].record.op = Op::new(kind, targets.field(target, names, vars));
+        }
+        for &Lookup { at, kind, target } in elements {
+            chunk[at].record.op = Op::new(kind, targets.element(target, names, vars));
+        }
+    }
+
+    #[cold]
+    fn no_record(&self, thread: u32, site: u32) -> Error {
+        let is_known = site > 0 && (site as usize) < self.sites.len();
+        damaged(if is_known {
+            format!("a record of thread {thread} is cut at the end of a chunk")
+        } else {
+            format!("a record of thread {thread} has the site {site}, which is not known")
+        })
+    }
+
+    /// The operation with its id, if that was left until now.
+    #[inline(always)]
+    fn resolved(&mut self, op: Op) -> Result<Op, Error> {
+        match op {
+            ops!(Access | Block) | Op::Yield => Ok(op),
+            ops!(Thread(other)) => Ok(Op::new(op.kind(), self.thread(other.0)?.0)),
+            ops!(Lock | Semaphore | Barrier) => Ok(self.rare_id(op.kind(), op.id())),
+        }
+    }
+
+    /// Adds an event, and what was lost before it.
+    #[inline(always)]
+    fn add(&mut self, event: Event, events: &mut Vec<Event>) {
+        match self.holders.mend(&event) {
+            Mended::Whole => events.push(event),
+            Mended::After(lost) => {
+                self.was_mended();
+                events.extend([lost, event]);
+            }
+            Mended::Void => self.was_mended(),
+        }
+    }
+
+    #[cold]
+    fn was_mended(&mut self) {
+        let text = "a lock was taken or given up and the recorder could not tell";
+        self.recording.note(NoteKind::Inexact, text, 1);
+        self.publish();
+    }
+
+    fn rare_id(&mut self, kind: Kind, rare: u32) -> Op {
+        let Rare { target, is_indexed } = self.rare.take(rare);
+        let Model { targets, names, symbols, .. } = self;
+        Op::new(kind, targets.other(kind, target, is_indexed, names, symbols))
+    }
+
+    /// The id of a thread. Threads of the same name are told apart by a number.
+    fn thread(&mut self, thread: u32) -> Result<ThreadId, Error> {
+        let Some(known) = self.threads.get_mut(thread as usize) else {
+            return Err(damaged(format!("thread {thread} is not known")));
+        };
+        if let Some(id) = known.id {
+            return Ok(id);
+        }
+        let mut name = known.name.to_vec();
+        let mut count = 2;
+        while self.symbols.threads.get(&name).is_some() {
+            name = [&known.name, format!("#{count}").as_bytes()].concat();
+            count += 1;
+        }
+        let id = Arc::make_mut(&mut self.symbols).thread(&name);
+        known.id = Some(id);
+        Ok(id)
+    }
+
+    /// The stream is over. Records that wait for something that never came were recorded while the
+    /// program ended.
+    fn close(&mut self, properly: bool, stuck: u64) {
+        self.targets.close();
+        if !properly {
+            self.skipped.cut_off = Some(format!(
+                "the recording was cut: the program was killed, or what observed it failed; \
+                 {stuck} of its last events cannot be put in order"
+            ));
+        } else if stuck > 0 {
+            let text = "events of threads that were still running at the end were left out";
+            self.recording.note(NoteKind::Remark, text, stuck);
+        }
+        self.publish();
+    }
+}
+
+/// Numbers have no gaps: anything else is damage.
+fn next(what: &str, id: u32, expected: usize) -> Result<(), Error> {
+    if id as usize == expected {
+        return Ok(());
+    }
+    Err(damaged(format!("{what} {id} is declared where {expected} is the next")))
+}
+
+impl Source for StreamReader {
+    fn read(&mut self, batch: &mut Batch) -> Result<(), Error> {
+        batch.lines = Lines::None;
+        batch.events.clear();
+        let outcome = self.fill(&mut batch.events);
+        batch.counts = self.model.symbols.counts();
+        outcome
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.model.symbols
+    }
+
+    fn skipped(&self) -> &Skipped {
+        &self.model.skipped
+    }
+
+    fn share_symbols(&self) -> Option<Arc<Symbols>> {
+        Some(Arc::clone(&self.model.symbols))
+    }
+}
