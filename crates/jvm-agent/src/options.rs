@@ -78,7 +78,9 @@ impl Options {
         }
         if options.throttled && options.redundant != Redundant::Block {
             // Monitors that are not recorded would be missing orders, and races that are none.
-            return Err("`throttle on` needs `redundant block`: it is for atomicity alone".to_owned());
+            return Err(
+                "`throttle on` needs `redundant block`: it is for atomicity alone".to_owned()
+            );
         }
         options.selection = Selection::new(options.atomic.clone(), options.except.clone());
         options.yield_selection = Selection::new(options.yields.clone(), []);

@@ -42,13 +42,7 @@ impl Emitter {
     }
 
     /// Adds a method.
-    pub fn method(
-        &mut self,
-        access: u32,
-        name: &str,
-        descriptor: &str,
-        body: Body,
-    ) -> Outcome<()> {
+    pub fn method(&mut self, access: u32, name: &str, descriptor: &str, body: Body) -> Outcome<()> {
         let slots = parameter_slots(descriptor.as_bytes());
         let name = self.pool.add_text(name.as_bytes())?;
         let descriptor = self.pool.add_text(descriptor.as_bytes())?;

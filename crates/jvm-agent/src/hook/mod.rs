@@ -18,7 +18,7 @@ use crate::program::access_facts as facts;
 use crate::rewrite::names::{READS, WRAPPERS};
 use assembler::Misassembled;
 use emit::Emitter;
-use paceline_trace::record::wire;
+use paceline_wire as wire;
 
 /// How many reads, and how many writes, a thread remembers, as a power of two.
 const FILTER_BITS: u32 = 10;
@@ -107,7 +107,13 @@ impl Layout {
             "FILTER_BITS" => FILTER_BITS.into(),
             "ALWAYS_RECORDED" => ALWAYS_RECORDED,
             "CHANCE_SHIFT" => u64::from(64 - CHANCE_BITS),
-            "BUDGET" => if self.throttled { BUDGET.into() } else { 0 },
+            "BUDGET" => {
+                if self.throttled {
+                    BUDGET.into()
+                } else {
+                    0
+                }
+            }
             "WINDOW" => self.window,
             "THROTTLINGS" => self.throttlings,
             _ => return None,
@@ -144,8 +150,78 @@ pub fn classes() -> Result<Vec<Defined>, Misassembled> {
         let mut emitter = Emitter::default();
         assembler::assemble(&text, &mut emitter)?;
         let bytes = emitter.finish(PUBLIC_FINAL_SUPER, name, b"java/lang/Object");
-        let bytes = bytes.map_err(|why| Misassembled { line: 0, text: String::new(), why: why.into() })?;
+        let bytes =
+            bytes.map_err(|why| Misassembled { line: 0, text: String::new(), why: why.into() })?;
         classes.push((name.to_vec(), bytes));
     }
     Ok(classes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classfile::ClassFile;
+    use crate::rewrite::platform::THREAD_FIELDS;
+
+    const LAYOUT: Layout = Layout {
+        stripes: 0,
+        stripe_bits: 14,
+        stripe_bytes: 32,
+        spare_stripe: 0,
+        sites: 0,
+        owners: 0,
+        owner_mask: 0,
+        order_site: 1,
+        object_site: 2,
+        early_limit: 8,
+        last_place: 16,
+        redundant: Redundant::Keep,
+        throttled: false,
+        window: 0,
+        throttlings: 0,
+    };
+
+    #[test]
+    fn every_constant_that_the_hook_asks_for_is_known() {
+        let source = include_str!("../../hook/java/lang/PacelineLayout.java");
+        let asked = source.split("of(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let unknown: Vec<_> = asked.clone().filter(|it| LAYOUT.constant(it).is_none()).collect();
+        assert!(asked.count() > 20);
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+
+    #[test]
+    fn the_hook_is_compiled_against_the_fields_that_threads_get() {
+        let source = include_str!("../../hook/stub/java/lang/Thread.java");
+        let declared = source.lines().filter_map(|line| {
+            let (kind, name) = line.trim().strip_suffix(';')?.split_once(' ')?;
+            name.starts_with("$paceline").then_some((name, if kind == "int" { "I" } else { "J" }))
+        });
+        let [mut declared, mut added] = [declared.collect(), THREAD_FIELDS.to_vec()];
+        declared.sort_unstable();
+        added.sort_unstable();
+        assert_eq!(declared, added);
+    }
+
+    /// An application that prints a stack trace must not see that it is observed.
+    #[test]
+    fn all_methods_are_hidden_from_stack_traces() {
+        for (name, bytes) in classes().expect("the classes") {
+            let (class, pool) = ClassFile::parse(&bytes).expect("a class");
+            let hidden = pool_has(&bytes, b"Ljdk/internal/vm/annotation/Hidden;");
+            for method in &class.methods {
+                let attributes = method.attributes(&pool).expect("attributes");
+                let has = |name: &[u8]| attributes.iter().any(|it| it.name == name);
+                let named = [&name[..], b".", method.name].concat();
+                let is_plain = has(b"Code") && !method.name.starts_with(b"<");
+                // No other annotation comes first, so one that is there is this one.
+                let annotated = has(b"RuntimeVisibleAnnotations") && hidden;
+                assert!(!is_plain || annotated, "{}", String::from_utf8_lossy(&named));
+            }
+        }
+    }
+
+    fn pool_has(bytes: &[u8], text: &[u8]) -> bool {
+        bytes.windows(text.len()).any(|it| it == text)
+    }
 }

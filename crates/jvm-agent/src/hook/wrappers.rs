@@ -148,7 +148,10 @@ fn tell(call: &Call, locals: &Locals, which: usize) -> String {
     let site = locals.site;
     let step = if which == 0 { "" } else { "iconst_1\niadd\n" };
     let told = target(call);
-    format!("{told}iload {site}\n{step}call PacelinePlatform.{} (Ljava/lang/Object;I)V\n", call.model.recorder())
+    format!(
+        "{told}iload {site}\n{step}call PacelinePlatform.{} (Ljava/lang/Object;I)V\n",
+        call.model.recorder()
+    )
 }
 
 fn keep_result(call: &Call, locals: &Locals) -> String {
@@ -263,7 +266,9 @@ fn body(call: &Call, locals: &Locals) -> String {
         Shape::Locked => locked(call, locals),
         Shape::Gets => {
             let Locals { site, result, .. } = *locals;
-            let tell = format!("aload {result}\niload {site}\ncall PacelinePlatform.record (Ljava/lang/Object;I)V\n");
+            let tell = format!(
+                "aload {result}\niload {site}\ncall PacelinePlatform.record (Ljava/lang/Object;I)V\n"
+            );
             format!("{invoke}{keep}{tell}{give}")
         }
         Shape::EndSeen => {
@@ -278,7 +283,9 @@ fn body(call: &Call, locals: &Locals) -> String {
             format!("{invoke}{keep}aload 0\naload {result}\n{link}{give}")
         }
         Shape::Noted => {
-            format!("aload 0\ncall PacelineAgent.unmodelled (Ljava/lang/Object;)V\n{invoke}{keep}{give}")
+            format!(
+                "aload 0\ncall PacelineAgent.unmodelled (Ljava/lang/Object;)V\n{invoke}{keep}{give}"
+            )
         }
         Shape::ToWrite => to_write(call, locals),
         Shape::ToRead => to_read(call, locals),
@@ -339,14 +346,18 @@ fn to_optimistic(call: &Call, locals: &Locals) -> String {
 fn commit(call: &Call, locals: &Locals, step: &str) -> String {
     let Locals { site, index, .. } = *locals;
     match call.kept {
-        Kept::Receiver | Kept::CurrentThread => format!("iload {site}\n{step}call PacelineCalls.commit (I)V\n"),
+        Kept::Receiver | Kept::CurrentThread => {
+            format!("iload {site}\n{step}call PacelineCalls.commit (I)V\n")
+        }
         Kept::Keyed | Kept::Indexed => {
             format!("iload {site}\n{step}lload {index}\ncall PacelineCalls.commitAt (IJ)V\n")
         }
         Kept::Reached if step.is_empty() => {
             format!("lload {index}\ncall PacelineVariables.commitVariable (J)V\n")
         }
-        Kept::Reached => format!("iconst_0\nlload {index}\ncall PacelineVariables.commitEither (ZJ)V\n"),
+        Kept::Reached => {
+            format!("iconst_0\nlload {index}\ncall PacelineVariables.commitEither (ZJ)V\n")
+        }
     }
 }
 
@@ -358,7 +369,9 @@ fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
     let give = give_result(call, locals);
     let commit = commit(call, locals, "");
     let begin = match call.kept {
-        Kept::Receiver | Kept::CurrentThread => format!("{told}call PacelineCalls.begin (Ljava/lang/Object;)V\n"),
+        Kept::Receiver | Kept::CurrentThread => {
+            format!("{told}call PacelineCalls.begin (Ljava/lang/Object;)V\n")
+        }
         Kept::Keyed | Kept::Indexed => format!(
             "{}{told}lload {index}\ncall PacelineCalls.beginAt (Ljava/lang/Object;J)V\n",
             find_index(call, locals)
@@ -449,7 +462,9 @@ fn loose(call: &Call, locals: &Locals) -> String {
     let (look, compare) = match call.kept {
         Kept::Receiver | Kept::CurrentThread => (
             format!("{told}call PacelineCalls.beginCallback (Ljava/lang/Object;)J\n"),
-            format!("{told}lload {version}\niload {site}\ncall PacelineCalls.endCallback (Ljava/lang/Object;JI)V\n"),
+            format!(
+                "{told}lload {version}\niload {site}\ncall PacelineCalls.endCallback (Ljava/lang/Object;JI)V\n"
+            ),
         ),
         Kept::Reached => (
             format!("aload 0\naload 1\ncall PacelineVariables.version {OBJECTS}J\n"),
@@ -459,7 +474,9 @@ fn loose(call: &Call, locals: &Locals) -> String {
             ),
         ),
         Kept::Keyed | Kept::Indexed => (
-            format!("{told}lload {index}\ncall PacelineCalls.beginCallbackAt (Ljava/lang/Object;J)J\n"),
+            format!(
+                "{told}lload {index}\ncall PacelineCalls.beginCallbackAt (Ljava/lang/Object;J)J\n"
+            ),
             format!(
                 "{told}lload {index}\nlload {version}\niload {site}\n\
                  call PacelineCalls.endCallbackAt (Ljava/lang/Object;JJI)V\n"
@@ -480,8 +497,9 @@ fn locked(call: &Call, locals: &Locals) -> String {
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
-    let release =
-        format!("iload {site}\niconst_1\niadd\ncall PacelineHook.release (I)V\naload 0\nmonitorexit\n");
+    let release = format!(
+        "iload {site}\niconst_1\niadd\ncall PacelineHook.release (I)V\naload 0\nmonitorexit\n"
+    );
     format!(
         "aload 0\ncall PacelineHook.beforeLock (Ljava/lang/Object;)V\naload 0\nmonitorenter\nfrom:\n\
          iload {site}\ncall PacelineHook.locked (I)V\n{invoke}{keep}{release}to:\n{give}\

@@ -555,19 +555,25 @@ fn snippet(
             let kind = if of_fields { "Field" } else { "Method" };
             let descriptor = format!("([Ljava/lang/reflect/{kind};)[Ljava/lang/reflect/{kind};");
             let snippet = snippet.ops(&[op::ALOAD_0 + 1]);
-            let snippet = snippet.call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?;
+            let snippet =
+                snippet.call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?;
             return Ok(snippet.ops(&[op::ASTORE_0 + 1]).code);
         }
     };
     let Some(kind) = hook.kind else {
         let descriptor = format!("({object})V");
-        return Ok(snippet.call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?.code);
+        return Ok(snippet
+            .call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?
+            .code);
     };
     let site = Site { model: hook.model as u8, ..site_of(kind, class, member) };
     let site = program.site(site)?;
     let returned = if hook.given == Given::Read { OBJECT } else { "V" };
     let descriptor = format!("({object}I){returned}");
-    Ok(snippet.number(site)?.call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?.code)
+    Ok(snippet
+        .number(site)?
+        .call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?
+        .code)
 }
 
 fn site_of(kind: Kind, class: &ClassFile, member: &Member) -> Site {

@@ -71,7 +71,9 @@ pub fn around(
     let given = called.descriptor.iter().skip(1).take_while(|&&b| b != b')').count();
     let before = Snippet::new(pool).ops(below(given, moment != Moment::Before));
     let before = match moment {
-        Moment::Before | Moment::Around => before.number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?,
+        Moment::Before | Moment::Around => {
+            before.number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?
+        }
         Moment::After | Moment::AfterSuccess | Moment::AfterPermit => before,
     };
     let before = before.code;
@@ -81,7 +83,9 @@ pub fn around(
         Moment::After if called.descriptor.ends_with(b"V") => {
             behind.number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?
         }
-        Moment::After => behind.ops(&[op::SWAP]).number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?,
+        Moment::After => {
+            behind.ops(&[op::SWAP]).number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?
+        }
         Moment::AfterSuccess | Moment::AfterPermit | Moment::Around => {
             let name: &[u8] =
                 if moment == Moment::AfterPermit { b"recordPermit" } else { b"recordSuccess" };

@@ -13,8 +13,8 @@ use jvmti_bindings::sys::jvmti::{
 };
 use paceline_wire::{Hello, Kind, note};
 
-use super::jvm::{Jni, Jvmti};
 use super::buffer::{Buffer, EARLY_LIMIT, LAST_PLACE};
+use super::jvm::{Jni, Jvmti};
 use super::memory::{STRIPE_BITS, STRIPE_BYTES, Storage, Stripes, Words};
 use super::natives::{self, Handles};
 use super::shield::{self, shielded};
