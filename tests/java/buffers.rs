@@ -13,7 +13,13 @@ use super::jdk::{Jdk, Output, finish, jdks};
 use super::{Program, compile, different, java, programs};
 
 /// A program under the agent alone, which writes into a file.
-fn recorded(jdk: &Jdk, classes: &Path, program: &Program, options: &str, java_options: &[&str]) -> Output {
+fn recorded(
+    jdk: &Jdk,
+    classes: &Path,
+    program: &Program,
+    options: &str,
+    java_options: &[&str],
+) -> Output {
     let library = Path::new(env!("CARGO_BIN_EXE_paceline")).with_file_name("libpaceline_jvm.so");
     let stream = classes.join("stream");
     let plain = java(jdk, classes, program);
@@ -64,7 +70,8 @@ fn no_buffer_is_overrun_however_small_it_is() {
                     problems.push("incomplete".to_owned());
                 }
                 for problem in problems {
-                    wrong += &format!("{} on {}, {options}: {problem}\n", program.name, jdk.version);
+                    wrong +=
+                        &format!("{} on {}, {options}: {problem}\n", program.name, jdk.version);
                 }
             }
         }
@@ -75,8 +82,10 @@ fn no_buffer_is_overrun_however_small_it_is() {
 /// The virtual machine's own checks of what the agent calls.
 #[test]
 fn the_agent_uses_the_virtual_machine_as_it_may() {
-    let names: &[&str] = if is_long() { &["Keys", "Functions", "Reflected", "Loaders"] } else { &["Keys"] };
-    let programs: Vec<_> = programs("pass").into_iter().filter(|it| names.contains(&it.name.as_str())).collect();
+    let names: &[&str] =
+        if is_long() { &["Keys", "Functions", "Reflected", "Loaders"] } else { &["Keys"] };
+    let programs: Vec<_> =
+        programs("pass").into_iter().filter(|it| names.contains(&it.name.as_str())).collect();
     for jdk in jdks(programs.len()) {
         let classes = compile(&jdk, &programs.iter().collect::<Vec<_>>());
         for program in &programs {
@@ -92,14 +101,17 @@ fn the_agent_uses_the_virtual_machine_as_it_may() {
 /// What `-Xcheck:jni` prints about the agent; it warns of many local references, too, which the
 /// virtual machine has room for.
 fn complaints(text: &str) -> Vec<String> {
-    let lines = text.lines().filter(|line| line.contains("WARNING in native") || line.contains("FATAL ERROR"));
+    let lines = text
+        .lines()
+        .filter(|line| line.contains("WARNING in native") || line.contains("FATAL ERROR"));
     lines.map(str::to_owned).collect()
 }
 
 /// A panic in a native method ended the process.
 #[test]
 fn when_the_agent_fails_the_program_goes_on_and_the_report_says_why() {
-    let programs: Vec<_> = programs("pass").into_iter().filter(|it| it.name == "ComputedAtomics").collect();
+    let programs: Vec<_> =
+        programs("pass").into_iter().filter(|it| it.name == "ComputedAtomics").collect();
     for jdk in jdks(programs.len()) {
         let classes = compile(&jdk, &programs.iter().collect::<Vec<_>>());
         let plain = finish(&mut java(&jdk, classes.path(), &programs[0]));
@@ -110,7 +122,10 @@ fn when_the_agent_fails_the_program_goes_on_and_the_report_says_why() {
         let report = checked(classes.path());
         assert!(report.incomplete);
         let notes = format!("{:?}", report.notes);
-        assert!(notes.contains("failure of the agent: as the option panic-at-drain asks"), "{notes}");
+        assert!(
+            notes.contains("failure of the agent: as the option panic-at-drain asks"),
+            "{notes}"
+        );
         assert!(fs::metadata(classes.path().join("stream")).unwrap().len() > 0);
     }
 }

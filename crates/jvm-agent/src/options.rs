@@ -1,4 +1,4 @@
-//! What the agent is told: `options=FILE`, or `file=PATH` and `socket=PATH` themselves.
+//! The agent's options: `options=FILE`, or `file=PATH` and `socket=PATH` themselves.
 
 use std::path::PathBuf;
 
@@ -14,10 +14,23 @@ use crate::tools::{build_tool, is_test_annotation, is_test_framework};
 const LEAST_WORDS: usize = 4;
 const NOT_CHOSEN: &[u8] = b"in classes that are not observed";
 
+const SWITCH: &[(&str, bool)] = &[("on", true), ("off", false)];
+const REDUNDANT: &[(&str, Redundant)] =
+    &[("keep", Redundant::Keep), ("block", Redundant::Block), ("epoch", Redundant::Epoch)];
+
+/// The value of an option that is one of several words.
+fn choice<T: Copy>(key: &str, value: &str, among: &[(&str, T)]) -> Result<T, String> {
+    let found = among.iter().find(|(word, _)| *word == value);
+    found.map(|&(_, chosen)| chosen).ok_or_else(|| {
+        let words: Vec<_> = among.iter().map(|(word, _)| format!("`{word}`")).collect();
+        format!("`{key}` is {}, not `{value}`", words.join(" or "))
+    })
+}
+
 /// Where the stream goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// To whoever listens at a Unix socket.
+    /// To the listener at a Unix socket.
     Socket(PathBuf),
     /// Into a file; `%p` in its name is the number of the process.
     File(PathBuf),
@@ -30,7 +43,7 @@ pub struct Options {
     pub destination: Option<Destination>,
     atomic: Vec<Vec<u8>>,
     except: Vec<Vec<u8>>,
-    /// All methods are blocks: somebody else selects.
+    /// All methods are blocks: the reader of the stream selects.
     pub all_methods: bool,
     yields: Vec<Vec<u8>>,
     atomic_annotations: Vec<Vec<u8>>,
@@ -107,11 +120,7 @@ impl Options {
             "atomic" => self.atomic.push(pattern()),
             "except" => self.except.push(pattern()),
             "methods" => {
-                self.all_methods = match value {
-                    "all" => true,
-                    "selected" => false,
-                    _ => return Err(format!("`methods` is `all` or `selected`, not `{value}`")),
-                };
+                self.all_methods = choice(key, value, &[("all", true), ("selected", false)])?;
             }
             "yield" => self.yields.push(pattern()),
             "atomic-annotation" => self.atomic_annotations.push(pattern()),
@@ -119,54 +128,31 @@ impl Options {
             "instrument" => self.instrument.push(pattern()),
             "ignore" => self.ignore.push(pattern()),
             "detail" => {
-                self.detail = match value {
-                    "all" => Detail::All,
-                    "fields" => Detail::Fields,
-                    "locks" => Detail::Locks,
-                    _ => {
-                        return Err(format!(
-                            "`detail` is `all`, `fields` or `locks`, not `{value}`"
-                        ));
-                    }
-                };
+                let details =
+                    [("all", Detail::All), ("fields", Detail::Fields), ("locks", Detail::Locks)];
+                self.detail = choice(key, value, &details)?;
             }
-            // The second names of these two are those of earlier versions.
-            "redundant" | "repeats" => {
-                self.redundant = match value {
-                    "keep" => Redundant::Keep,
-                    "block" => Redundant::Block,
-                    "epoch" => Redundant::Epoch,
-                    _ => {
-                        return Err(format!(
-                            "`{key}` is `keep`, `block` or `epoch`, not `{value}`"
-                        ));
-                    }
-                };
-            }
-            "throttle" | "busy" => {
-                self.throttled = match value {
-                    "off" | "all" => false,
-                    "on" | "part" => true,
-                    _ => return Err(format!("`{key}` is `on` or `off`, not `{value}`")),
-                };
-            }
+            "redundant" | "repeats" => self.redundant = choice(key, value, REDUNDANT)?,
+            "throttle" => self.throttled = choice(key, value, SWITCH)?,
+            "busy" => self.throttled = choice(key, value, &[("part", true), ("all", false)])?,
+            "dump" => self.dump = Some(value.into()),
+            _ => return self.set_for_tests(key, value),
+        }
+        Ok(())
+    }
+
+    fn set_for_tests(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
             "buffer-words" => {
                 let words = value.parse().ok().filter(|&words| words >= LEAST_WORDS);
                 let wrong = || format!("`buffer-words` is {LEAST_WORDS} or more, not `{value}`");
                 self.buffer_words = Some(words.ok_or_else(wrong)?);
             }
-            "guard-pages" => {
-                self.guard_pages = match value {
-                    "on" => true,
-                    "off" => false,
-                    _ => return Err(format!("`guard-pages` is `on` or `off`, not `{value}`")),
-                };
-            }
+            "guard-pages" => self.guard_pages = choice(key, value, SWITCH)?,
             "panic-at-drain" => {
                 let wrong = |_| format!("`panic-at-drain` is a number, not `{value}`");
                 self.panic_at_drain = Some(value.parse().map_err(wrong)?);
             }
-            "dump" => self.dump = Some(value.into()),
             _ => return Err(format!("unknown option `{key}`")),
         }
         Ok(())
@@ -184,7 +170,7 @@ impl Options {
         }
     }
 
-    /// The build tool that this process is, if it is left alone: nobody has asked for classes by
+    /// The build tool that this process is, if it is left alone: no classes were asked for by
     /// name, which could be in it.
     pub fn leaves_alone(&self, command: &str) -> Option<&'static str> {
         build_tool(command).filter(|_| self.instrument.is_empty())
@@ -266,10 +252,17 @@ mod tests {
         assert!(parse("file x\nnonsense 1").is_err());
         assert!(parse("# nothing\n").is_err());
         assert!(parse("file x\nmethods some").is_err());
-        assert!(parse("file x\nrepeats some").is_err());
-        assert!(parse("file x\nbusy few").is_err());
-        assert!(parse("file x\nbusy part\nrepeats epoch").is_err());
-        assert!(parse("file x\nbusy part\nrepeats block").is_ok());
+        assert!(parse("file x\nredundant some").is_err());
+        assert!(parse("file x\nthrottle few").is_err());
+        assert!(parse("file x\nthrottle on\nredundant epoch").is_err());
+        assert!(parse("file x\nthrottle on\nredundant block").is_ok());
+        assert!(parse("file x\nbuffer-words 3").is_err());
+    }
+
+    #[test]
+    fn names_of_earlier_versions_are_understood() {
+        let options = parse("file x\nbusy part\nrepeats block").expect("options");
+        assert!(options.throttled && options.redundant == Redundant::Block);
     }
 
     #[test]
@@ -312,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_framework_calls_is_atomic_only_if_somebody_says_so() {
+    fn what_a_framework_calls_is_atomic_only_if_an_option_says_so() {
         let test = [b"org.junit.jupiter.api.Test".to_vec()];
         for (lines, is_block) in [
             ("file x", false),
