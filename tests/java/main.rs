@@ -134,7 +134,7 @@ fn each_program(
                 }
             }
             if runs > 1 {
-                tell(run, programs.len(), jdk.version, &wrong[before..]);
+                show_progress(run, programs.len(), jdk.version, &wrong[before..]);
             }
         }
     }
@@ -143,7 +143,7 @@ fn each_program(
 
 /// Says how far it is, because many runs take their time; and not by `eprintln!`, which is only shown
 /// of tests that fail.
-fn tell(run: usize, programs: usize, version: u32, wrong: &str) {
+fn show_progress(run: usize, programs: usize, version: u32, wrong: &str) {
     let text = format!("run {run} of {programs} programs on JDK {version} is done\n{wrong}");
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
@@ -198,6 +198,7 @@ fn verdict_problem(program: &Program, report: &Report) -> Option<String> {
         ("atomicity", verdicts.atomicity.as_ref().map(|it| it.holds)),
         ("determinism", verdicts.determinism.as_ref().map(|it| it.holds)),
         ("race", verdicts.race.as_ref().map(|it| it.holds)),
+        ("reduction", verdicts.reduction.as_ref().map(|it| it.holds)),
     ];
     let missed = asked.split(',').find(|name| !holds.contains(&(*name, Some(true))));
     missed.map(|name| format!("{name} does not hold, or was not decided"))

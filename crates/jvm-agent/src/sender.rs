@@ -1,5 +1,5 @@
-//! From the records of a thread to the stream: numbers the sites that are really used, and tells
-//! what must be known before the records.
+//! From the records of a thread to the stream: numbers the sites that are really used, and
+//! declares what must be known before the records.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,10 +13,10 @@ use paceline_wire::{self as wire, Hello, Output, SiteFlags, SiteText, note};
 use crate::options::Destination;
 use crate::program::Facts;
 
-/// The site of records that tell the class of an object: its second word is a class.
+/// The site of records that say the class of an object: its second word is a class.
 pub const OBJECT_SITE: u32 = wire::MAX_SITE;
 
-/// Locks, whoever panicked with it: what is behind it is valid at every step.
+/// Locks, even if a thread panicked with it: what it guards is valid at every step.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -148,7 +148,7 @@ impl Sender {
         }
     }
 
-    /// A stack was full, maybe too full for what had to be told.
+    /// A stack was full, maybe too full for what had to be recorded.
     pub fn overflowed(&self) {
         self.note(note::INEXACT, OVERFLOWED, 1);
     }

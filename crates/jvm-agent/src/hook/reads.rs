@@ -1,10 +1,11 @@
 //! What follows a read of a field or an array element: one method for each type.
 //!
-//! The program reads first, and tells its value. If the object is shared, its stripe is taken, and the
-//! same place is read again: if the value is still the one that the program has, the program might
-//! as well have read just now, and the read is told with the stamp of this moment. If not, somebody wrote in
-//! between, and the read is not told: an edge is lost, none is invented. So a read needs one call,
-//! and none that holds the stripe around the program's own instruction.
+//! The program reads first, and passes the value that it got. If the object is shared, its stripe is
+//! taken, and the same variable is read again: if the value is still the one that the program has, the
+//! program might as well have read just now, and the read is recorded with the stamp of this moment. If
+//! not, another thread wrote in between, and the read is not recorded: an edge is lost, none is
+//! invented. So a read needs one call, and none that holds the stripe around the program's own
+//! instruction.
 
 /// A type as fields and arrays have it.
 struct Type {
@@ -102,13 +103,13 @@ fn of(descriptor: &[u8]) -> &'static Type {
     TYPES.iter().find(|it| it.letter == letter).unwrap_or(&TYPES[TYPES.len() - 1])
 }
 
-/// The method that tells a read of a field: name and descriptor.
+/// The method that records a read of a field: name and descriptor.
 pub fn of_field(descriptor: &[u8]) -> (String, String) {
     let it = of(descriptor);
     (format!("read{}", it.letter), format!("(Ljava/lang/Object;{}I)V", it.passed))
 }
 
-/// The method that tells a read of an array element: name and descriptor.
+/// The method that records a read of an array element: name and descriptor.
 pub fn of_element(descriptor: &[u8]) -> (String, String) {
     let it = of(descriptor);
     (format!("element{}", it.letter), format!("(Ljava/lang/Object;I{}I)V", it.passed))

@@ -144,12 +144,12 @@ fn target(call: &Call) -> String {
     }
 }
 
-fn tell(call: &Call, locals: &Locals, which: usize) -> String {
+fn record(call: &Call, locals: &Locals, which: usize) -> String {
     let site = locals.site;
     let step = if which == 0 { "" } else { "iconst_1\niadd\n" };
-    let told = target(call);
+    let target = target(call);
     format!(
-        "{told}iload {site}\n{step}call PacelinePlatform.{} (Ljava/lang/Object;I)V\n",
+        "{target}iload {site}\n{step}call PacelinePlatform.{} (Ljava/lang/Object;I)V\n",
         call.model.recorder()
     )
 }
@@ -227,18 +227,18 @@ fn body(call: &Call, locals: &Locals) -> String {
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
     match call.shape {
-        Shape::Before => format!("{}{invoke}{keep}{give}", tell(call, locals, 0)),
-        Shape::After => format!("{invoke}{keep}{}{give}", tell(call, locals, 0)),
+        Shape::Before => format!("{}{invoke}{keep}{give}", record(call, locals, 0)),
+        Shape::After => format!("{invoke}{keep}{}{give}", record(call, locals, 0)),
         Shape::AfterSuccess => {
             let unless = unless_success(call, locals, "failed");
-            format!("{invoke}{keep}{unless}{}failed:\n{give}", tell(call, locals, 0))
+            format!("{invoke}{keep}{unless}{}failed:\n{give}", record(call, locals, 0))
         }
         Shape::Around => {
-            let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+            let (first, second) = (record(call, locals, 0), record(call, locals, 1));
             format!("{first}{invoke}{keep}{second}{give}")
         }
         Shape::Wait => {
-            let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+            let (first, second) = (record(call, locals, 0), record(call, locals, 1));
             let thrown = locals.thrown;
             format!(
                 "{first}from:\n{invoke}to:\n{keep}{second}{give}\
@@ -266,10 +266,10 @@ fn body(call: &Call, locals: &Locals) -> String {
         Shape::Locked => locked(call, locals),
         Shape::Gets => {
             let Locals { site, result, .. } = *locals;
-            let tell = format!(
+            let record = format!(
                 "aload {result}\niload {site}\ncall PacelinePlatform.record (Ljava/lang/Object;I)V\n"
             );
-            format!("{invoke}{keep}{tell}{give}")
+            format!("{invoke}{keep}{record}{give}")
         }
         Shape::EndSeen => {
             let unless = unless_success(call, locals, "ended");
@@ -299,14 +299,15 @@ fn unless_stamp(mode: &str, label: &str) -> String {
     format!("lload 1\ninvokestatic {owner}.is{mode}Stamp (J)Z\nifeq {label}\n")
 }
 
-/// The call, behind events that say that it succeeds: whoever waits for the lock may get it inside.
+/// The call, after events that say that it succeeds: a thread that waits for the lock may get it
+/// inside.
 /// It fails for stamps that are not valid; then the events were wrong.
-fn told_before(call: &Call, locals: &Locals) -> String {
+fn recorded_before(call: &Call, locals: &Locals) -> String {
     let unless = unless_success(call, locals, "failed");
     let give = give_result(call, locals);
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
     format!(
-        "told:\n{invoke}{unless}{give}failed:\niload {}\ncall PacelineAgent.inexact (I)V\n{give}",
+        "recorded:\n{invoke}{unless}{give}failed:\niload {}\ncall PacelineAgent.inexact (I)V\n{give}",
         locals.site
     )
 }
@@ -315,31 +316,31 @@ fn to_write(call: &Call, locals: &Locals) -> String {
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
     let unless = unless_success(call, locals, "same");
     let held = unless_stamp("ReadLock", "free");
-    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let (first, second) = (record(call, locals, 0), record(call, locals, 1));
     let write = unless_stamp("WriteLock", "changed");
     let give = give_result(call, locals);
     format!("{invoke}{unless}{write}goto same\nchanged:\n{held}{first}free:\n{second}same:\n{give}")
 }
 
 fn to_read(call: &Call, locals: &Locals) -> String {
-    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let (first, second) = (record(call, locals, 0), record(call, locals, 1));
     let write = unless_stamp("WriteLock", "other");
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
     let unless = unless_success(call, locals, "same");
     let free = unless_stamp("OptimisticRead", "same");
     let give = give_result(call, locals);
-    let told = told_before(call, locals);
-    format!("{write}{first}{second}{told}other:\n{invoke}{unless}{free}{second}same:\n{give}")
+    let recorded = recorded_before(call, locals);
+    format!("{write}{first}{second}{recorded}other:\n{invoke}{unless}{free}{second}same:\n{give}")
 }
 
 fn to_optimistic(call: &Call, locals: &Locals) -> String {
-    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let (first, second) = (record(call, locals, 0), record(call, locals, 1));
     let write = unless_stamp("WriteLock", "other");
     let read = unless_stamp("ReadLock", "free");
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
     let give = give_result(call, locals);
-    let told = told_before(call, locals);
-    format!("{write}{first}{told}other:\n{read}{second}goto told\nfree:\n{invoke}{give}")
+    let recorded = recorded_before(call, locals);
+    format!("{write}{first}{recorded}other:\n{read}{second}goto recorded\nfree:\n{invoke}{give}")
 }
 
 /// Writes the event of a call that is held.
@@ -363,17 +364,17 @@ fn commit(call: &Call, locals: &Locals, step: &str) -> String {
 
 fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
     let Locals { site, index, thrown, .. } = *locals;
-    let told = target(call);
+    let target = target(call);
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
     let commit = commit(call, locals, "");
     let begin = match call.kept {
         Kept::Receiver | Kept::CurrentThread => {
-            format!("{told}call PacelineCalls.begin (Ljava/lang/Object;)V\n")
+            format!("{target}call PacelineCalls.begin (Ljava/lang/Object;)V\n")
         }
         Kept::Keyed | Kept::Indexed => format!(
-            "{}{told}lload {index}\ncall PacelineCalls.beginAt (Ljava/lang/Object;J)V\n",
+            "{}{target}lload {index}\ncall PacelineCalls.beginAt (Ljava/lang/Object;J)V\n",
             find_index(call, locals)
         ),
         Kept::Reached => format!(
@@ -383,7 +384,7 @@ fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
     };
     let again = match (call.kept, &call.kinds[..]) {
         (Kept::Receiver, [Kind::AtomicRead]) => format!(
-            "{told}iload {site}\ncall PacelineFilter.isRedundantRead (Ljava/lang/Object;I)Z\nifeq new\n\
+            "{target}iload {site}\ncall PacelineFilter.isRedundantRead (Ljava/lang/Object;I)Z\nifeq new\n\
              {invoke}{keep}{give}new:\n"
         ),
         _ => String::new(),
@@ -435,17 +436,17 @@ fn entry(call: &Call, locals: &Locals, choose: &str) -> String {
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
-    let told = target(call);
+    let target = target(call);
     if call.kept == Kept::Receiver {
         return format!(
-            "aload 1\n{told}call PacelineKeys.beginMuted {OBJECTS}V\n\
+            "aload 1\n{target}call PacelineKeys.beginMuted {OBJECTS}V\n\
              from:\n{invoke}to:\n{keep}{choose}iload {site}\ncall PacelineKeys.commitMuted (I)V\n{give}\
              handler:\nastore {thrown}\ncall PacelineKeys.cancelEntry ()V\naload {thrown}\nathrow\n\
              catch from to handler\n"
         );
     }
     format!(
-        "{find}aload 1\n{told}lload {index}\ncall PacelineKeys.beginEntry {OBJECTS_AND_INDEX}V\n\
+        "{find}aload 1\n{target}lload {index}\ncall PacelineKeys.beginEntry {OBJECTS_AND_INDEX}V\n\
          from:\n{invoke}to:\n{keep}{choose}iload {site}\nlload {index}\ncall PacelineKeys.commitEntry (IJ)V\n{give}\
          handler:\nastore {thrown}\ncall PacelineKeys.cancelEntry ()V\naload {thrown}\nathrow\ncatch from to handler\n"
     )
@@ -454,16 +455,16 @@ fn entry(call: &Call, locals: &Locals, choose: &str) -> String {
 /// A call that may run code of the application.
 fn loose(call: &Call, locals: &Locals) -> String {
     let Locals { site, index, version, thrown, .. } = *locals;
-    let told = target(call);
+    let target = target(call);
     let find = find_index(call, locals);
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
     let (look, compare) = match call.kept {
         Kept::Receiver | Kept::CurrentThread => (
-            format!("{told}call PacelineCalls.beginCallback (Ljava/lang/Object;)J\n"),
+            format!("{target}call PacelineCalls.beginCallback (Ljava/lang/Object;)J\n"),
             format!(
-                "{told}lload {version}\niload {site}\ncall PacelineCalls.endCallback (Ljava/lang/Object;JI)V\n"
+                "{target}lload {version}\niload {site}\ncall PacelineCalls.endCallback (Ljava/lang/Object;JI)V\n"
             ),
         ),
         Kept::Reached => (
@@ -475,10 +476,10 @@ fn loose(call: &Call, locals: &Locals) -> String {
         ),
         Kept::Keyed | Kept::Indexed => (
             format!(
-                "{told}lload {index}\ncall PacelineCalls.beginCallbackAt (Ljava/lang/Object;J)J\n"
+                "{target}lload {index}\ncall PacelineCalls.beginCallbackAt (Ljava/lang/Object;J)J\n"
             ),
             format!(
-                "{told}lload {index}\nlload {version}\niload {site}\n\
+                "{target}lload {index}\nlload {version}\niload {site}\n\
                  call PacelineCalls.endCallbackAt (Ljava/lang/Object;JJI)V\n"
             ),
         ),

@@ -48,7 +48,7 @@ pub enum Given {
     ReplaceMethods,
 }
 
-/// A call of the hook class to be put into a method.
+/// A call of the hook to be put into a method.
 #[derive(Clone, Copy, Debug)]
 pub struct Hook {
     /// The method; none for all of the class.
@@ -59,12 +59,12 @@ pub struct Hook {
     pub place: Place,
     /// What it is given.
     pub given: Given,
-    /// The method of the hook class; it takes an object (if any is given), and a site if it makes
+    /// The method of the hook; it takes an object (if any is given), and a site if it makes
     /// events.
     pub call: &'static str,
     /// The kind of event that it makes.
     pub kind: Option<Kind>,
-    /// Who decides about it.
+    /// How it is decided.
     pub model: Model,
 }
 
@@ -81,7 +81,7 @@ pub struct Change {
     pub monitors: bool,
 }
 
-/// The state of a thread, as seen by the hook class. (`Hook` describes what each is for.)
+/// The state of a thread for the hook. `hook/stub/java/lang/Thread.java` says what each is for.
 pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineToken", "I"),
     ("$pacelineBuffer", "J"),
@@ -177,8 +177,8 @@ const fn monitored(class: &'static str) -> Change {
 /// A stage of a CompletableFuture: it was pushed by one thread and runs in another.
 const STAGE: &[Hook] = &[take("tryFire", "(I)", Place::Entry, Given::This), RESULT];
 
-/// Whoever finds a result comes behind who completed the future. That is told behind the read, and not
-/// where the method starts: the result may come in between.
+/// A thread that finds a result happens after the one that completed the future. That is recorded
+/// after the read, and not where the method starts: the result may come in between.
 const RESULT: Hook = Hook { call: "result", ..take("", "(", Place::Read("result"), Given::Read) };
 
 const TWO_TASKS: &str = "(Ljava/util/concurrent/ForkJoinTask;Ljava/util/concurrent/ForkJoinTask;)V";
@@ -378,7 +378,7 @@ pub const CHANGES: &[Change] = &[
     hooked("java/util/concurrent/CompletableFuture$OrAccept", STAGE),
     hooked("java/util/concurrent/CompletableFuture$OrRun", STAGE),
     hooked("java/util/concurrent/CompletableFuture$AnyOf", STAGE),
-    // Locks of classes that the application makes from it: whoever calls them, and by which name.
+    // Locks of classes that the application makes from it: from wherever they are called, by whatever name.
     hooked(
         "java/util/concurrent/locks/ReentrantLock",
         &[
@@ -395,7 +395,7 @@ pub const CHANGES: &[Change] = &[
         &[own_sync("tryAcquireNanos"), own_sync("tryAcquireSharedNanos")],
     ),
     // What a publisher is given comes before the subscriber gets it, whose calls come one after
-    // another, whoever makes them.
+    // another, from whatever thread.
     hooked(
         "java/util/concurrent/SubmissionPublisher$BufferedSubscription",
         &[
@@ -426,7 +426,7 @@ pub const CHANGES: &[Change] = &[
     monitored("java/util/Collections$SynchronizedSortedMap"),
 ];
 
-/// Puts the hooks for a method into its code; tells whether there were any.
+/// Puts the hooks for a method into its code; whether there were any.
 pub fn insert<'a>(
     code: &mut Code<'a>,
     change: &Change,
@@ -452,7 +452,7 @@ pub fn insert<'a>(
     Ok(any)
 }
 
-/// Observes the monitors of a class of the platform; tells whether there were any.
+/// Observes the monitors of a class of the platform; whether there were any.
 fn monitors<'a>(
     code: &mut Code<'a>,
     class: &ClassFile<'a>,

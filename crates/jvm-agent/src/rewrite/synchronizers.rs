@@ -1,10 +1,10 @@
-//! Synchronizers that the application makes from `AbstractQueuedSynchronizer`: what acquires comes behind
-//! what released.
+//! Synchronizers that the application makes from `AbstractQueuedSynchronizer`: what acquires happens
+//! after what released.
 //!
 //! Code names the application's own class, of which nothing may be known yet; so the calls are found by
 //! their names, and whether the object is a synchronizer is seen when they run. The state is part of
 //! it where the application looks at it outside of `tryAcquire` and its like: in these it changes
-//! before it is known whether anybody waits.
+//! before it is known whether a thread waits.
 
 use super::hooks::Snippet;
 use super::names::{PLATFORM_HOOK, is_platform};
@@ -18,13 +18,13 @@ use paceline_wire::Kind;
 pub enum Moment {
     /// A post before.
     Before,
-    /// A take behind.
+    /// A take after.
     After,
-    /// A take behind, if it returns true.
+    /// A take after, if it returns true.
     AfterSuccess,
-    /// A take behind, if it returns no negative number.
+    /// A take after, if it returns no negative number.
     AfterPermit,
-    /// A post before, and a take behind if it returns true.
+    /// A post before, and a take after if it returns true.
     Around,
 }
 

@@ -51,7 +51,7 @@ fn left_out(redundant: Redundant) -> Option<&'static [u8]> {
 
 /// What the report says about threads that recorded more than their share.
 const THROTTLED: &[u8] =
-    b"spells of up to 0.4 s, each of a thread that had just recorded 8,192 accesses \
+    b"times a thread was throttled for up to 0.4 s after it had recorded 8,192 accesses \
     (--unlimited records them)";
 const _: () = assert!(BUDGET == 8192 && WINDOW as u128 * FLUSH_EVERY.as_millis() == 400);
 /// Room for the number of the window and the count of throttlings, far from each other: all threads
@@ -267,7 +267,7 @@ impl Agent {
         self.sender.note(note::FAILED, &text, 1);
     }
 
-    /// Defines the hook class.
+    /// Defines the classes of the hook.
     fn start(&self, jni: Jni) -> Option<()> {
         let classes = match hook::classes() {
             Ok(classes) => classes,
@@ -377,7 +377,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
     // SAFETY: the pointer is that of the virtual machine.
     match unsafe { load(vm, &argument) } {
         Ok(()) => {}
-        // The program runs on, unobserved; whoever waits for the stream sees that there is none.
+        // The program runs on, unobserved; the reader sees that there is no stream.
         Err(why) => eprintln!("paceline: not observing this Java program: {why}"),
     }
     0
@@ -393,7 +393,7 @@ unsafe fn load(vm: *mut JavaVM, argument: &str) -> Result<(), String> {
     if unsafe { ((**vm).GetEnv)(vm, &mut env, JVMTI_VERSION_9) } != 0 {
         return Err("it is too old for JVMTI 9".to_owned());
     }
-    // SAFETY: `GetEnv` gave it, and nobody disposes of it.
+    // SAFETY: `GetEnv` gave it, and it is never disposed of.
     let jvmti = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
     let sender = connect(&options, &vm_version(jvmti))?;
     if let Some(tool) = options.leaves_alone(&property(jvmti, "sun.java.command")) {

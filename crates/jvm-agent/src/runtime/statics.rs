@@ -1,4 +1,4 @@
-//! Static fields: which class object they belong to, who owns them, and the order that class
+//! Static fields: which class object they belong to, which thread owns them, and the order that class
 //! initialisation makes.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::sender::lock;
 pub struct Statics {
     /// By the number of the class object and the name of the field.
     words: HashMap<(u64, Name), usize>,
-    /// Which class object has a class name for itself; others of that name are told apart.
+    /// Which class object has a class name for itself; others of that name are numbered.
     first: HashMap<Vec<u8>, u64>,
     used: usize,
     /// For the end of a class initialiser, the site that reads it.
@@ -87,7 +87,7 @@ fn resolve_static(
     Some(word | site_facts & (access_facts::WRITE | access_facts::VOLATILE))
 }
 
-/// Tells that a thread uses a class for the first time: what its initialiser did comes before.
+/// Records that a thread uses a class for the first time: what its initialiser did happened before.
 #[unsafe(export_name = "Java_java_lang_PacelineAgent_firstUse")]
 extern "system" fn first_use(
     env: *mut JNIEnv,
@@ -119,10 +119,10 @@ extern "system" fn first_use(
     });
 }
 
-/// Which bits of what stands behind a static field's word number the class initialiser.
+/// Which bits of the word for the class initialiser are its number.
 const INITIALISERS: usize = 0xffff_ffff;
 
-/// The word of a static field; behind it the object number for its records, and the initialiser of
+/// The word of a static field; after it come the object number for its records, and the initialiser of
 /// its class: its site (high half) and its number (low half), or 0. Then comes its number as a
 /// variable, if it has one.
 pub(super) fn static_word(
@@ -162,8 +162,8 @@ pub(super) fn set_variable(agent: &Agent, word: u64, variable: u64) {
     agent.static_words.at(index + WORDS - 1).store(variable, Ordering::Release);
 }
 
-/// Whose a static field is at first: that of the thread that initialises its class. If there is
-/// no initialiser, it is everybody's as soon as there are several threads.
+/// The owner of a static field at first: the thread that initialises its class. If there is no
+/// initialiser, it is shared as soon as there are several threads.
 fn owner(agent: &Agent, initialiser: u64, thread: u32) -> Option<u64> {
     let this = u64::from(thread) + 1;
     if initialiser == 0 {
@@ -184,7 +184,7 @@ fn initialiser_of(agent: &Agent, class: &[u8]) -> u64 {
     let statics = &mut *statics;
     if let Entry::Vacant(vacant) = statics.reads.entry(site) {
         let Some(mut read) = facts.site(site).cloned() else { return 0 };
-        read.kind = Some(Kind::AtomicRead);
+        read.kind = Some(Kind::Take);
         let Some(number) = facts.add_own(read) else { return 0 };
         vacant.insert(number);
     }

@@ -181,7 +181,10 @@ public final class PacelineHook {
         return first(site, MEMORY.getLong(word + OBJECT));
     }
 
-    /** Orders a thread's first use of a class after its initialiser. */
+    /**
+     * Orders a thread's first use of a class after its initialiser. If the blocks that are open have no
+     * event yet, it comes before their begin: it is not part of what the program does.
+     */
     @Hidden @DontInline static void useClass(long word, Thread t) {
         long initialiser = MEMORY.getLong(word + INITIALISER);
         if (initialiser == 0) {
@@ -192,7 +195,12 @@ public final class PacelineHook {
                 && MEMORY.getInt(t.$pacelineUsed + ((long) index << 2)) != 0;
         if (!used) {
             PacelineCalls.giveUp(t);
-            settle(t);
+            free(t);
+            if (t.$pacelineBegun != 0) {
+                beforeEvent(t);
+            } else {
+                ordered(t);
+            }
             PacelineAgent.firstUse(t, initialiser, t.$pacelineBuffer);
         }
     }

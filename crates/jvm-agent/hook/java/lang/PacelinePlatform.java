@@ -59,6 +59,13 @@ public final class PacelinePlatform {
         }
     }
 
+    /** A method `isAlive` of an object of the application has returned. */
+    @Hidden public static void wasAlive(Object object, int alive) {
+        if (alive == 0 && object instanceof Thread) {
+            joined(object);
+        }
+    }
+
     // ---- events of objects
 
     @Hidden @DontInline public static void record(Object object, int site) {
