@@ -125,7 +125,8 @@ fn what_throttled_threads_do_is_recorded_in_part_unless_asked_otherwise() {
         let output = finish(setup.observed(&words, "").arg("Throttled"));
         assert_eq!(output.status.code(), Some(0));
         let report = setup.read("r.json").remove(0);
-        let is_throttled = report.notes.iter().any(|note| note.contains("throttled for up to 0.4 s"));
+        let is_throttled =
+            report.notes.iter().any(|note| note.contains("throttled for up to 0.4 s"));
         (is_throttled, report.input.events)
     };
     let (is_throttled, part) = of("");

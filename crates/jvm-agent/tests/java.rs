@@ -82,7 +82,7 @@ fn read(stream: &Path) -> Recorded {
             Frame::Name { name, .. } => names.push(String::from_utf8_lossy(name).into_owned()),
             Frame::Site(site) => sites.push(site),
             Frame::Thread { name, .. } => {
-                recorded.threads.push(String::from_utf8_lossy(name).into())
+                recorded.threads.push(String::from_utf8_lossy(name).into());
             }
             Frame::Note(note) => {
                 let [key, text] = [note.key, note.text].map(String::from_utf8_lossy);
