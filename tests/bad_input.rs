@@ -347,7 +347,7 @@ fn a_file_cut_while_it_is_checked() {
     }
 }
 
-/// Where each command writes, and what it is told to write.
+/// Where each command writes, and what it is asked to write.
 const WRITERS: [&str; 5] = [
     "convert a.std --to std OUT",
     "convert a.std --to pace OUT",
@@ -442,7 +442,7 @@ fn a_reader_that_has_seen_enough() {
         ("explain a.std --minimize small.std", 3),
     ];
     for (command, status) in commands {
-        // The pipe is closed before the first byte, so that it does not depend on who is faster.
+        // The pipe is closed before the first byte, so that it does not depend on which process is faster.
         let script = format!(
             "mkfifo p; exec 9<>p; exec 8>p; exec 9<&-; $PACELINE {command} >&8; s=$?; rm p; exit $s"
         );

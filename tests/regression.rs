@@ -31,11 +31,11 @@ fn a_violation_counts_when_no_finding_is_shown() {
     assert_eq!(status, Some(1), "{said}");
 }
 
-/// Zero bytes behind `begin`, `end`, `acq` and `rel` were taken for padding of the name: the line
+/// Zero bytes after `begin`, `end`, `acq` and `rel` were taken for padding of the name: the line
 /// became an event.
 #[test]
 fn zero_bytes_are_no_part_of_an_operation() {
-    // Behind it stands enough for the fast way through a line.
+    // After it there is enough for the fast path through a line.
     let rest = "1|r(x)|1\n".repeat(10);
     for op in ["begin\0(m)", "begin\0\0", "end\0(m)", "end\0", "acq\0(l)", "rel\0\0(l)"] {
         let text = format!("1|{op}|1\n{rest}");
@@ -56,7 +56,7 @@ fn an_index_with_a_wrong_first_event() {
     writer.finish(&trace.symbols).unwrap();
     drop(writer);
     let index = file.windows(4).rposition(|w| w == b"PIDX").unwrap();
-    // Behind the marker and the number of entries: offset, first event, events, length of names.
+    // After the marker and the number of entries: offset, first event, events, length of names.
     let (first, sum) = (index + 16, index + 32);
     assert_eq!(file[first..first + 8], 1_u64.to_le_bytes());
     for wrong in [0, 2, u64::MAX] {

@@ -5,9 +5,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use paceline_fuzz::{bytes, drain};
-use paceline_trace::record::wire::{Hello, SiteFlags};
-use paceline_trace::record::{Output, SiteText, StreamReader};
+use paceline_trace::format::stream::StreamReader;
 use paceline_trace::{Kind, Source as _};
+use paceline_wire::{Hello, Output, SiteFlags, SiteText};
 
 fuzz_target!(|data: &[u8]| {
     read(data);

@@ -4,7 +4,7 @@ use crate::{CLEAN, Folder, VIOLATION};
 
 /// The blocks m and n, each violated, m twice at the same place; and much that has nothing to do
 /// with it.
-const BUSY: &str = "T3|w(a)|30 T1|begin(m)|1 T1|r(x)|2 T2|w(x)|3 T3|r(a)|31 T1|w(x)|4 T1|end(m)|5 \
+const INTERLEAVED: &str = "T3|w(a)|30 T1|begin(m)|1 T1|r(x)|2 T2|w(x)|3 T3|r(a)|31 T1|w(x)|4 T1|end(m)|5 \
     T1|begin(m)|1 T1|r(x)|2 T2|w(x)|3 T3|r(a)|31 T1|w(x)|4 T1|end(m)|5 \
     T3|begin(k)|32 T1|begin(n)|6 T1|r(y)|7 T3|w(b)|33 T2|w(y)|8 T1|w(y)|9 T1|end(n)|10 T3|end(k)|34";
 
@@ -16,7 +16,7 @@ fn ids(folder: &Folder, trace: &str) -> Vec<String> {
 
 #[test]
 fn without_an_id_the_first_finding() {
-    let folder = Folder::new().with("bad.std", BUSY);
+    let folder = Folder::new().with("bad.std", INTERLEAVED);
     let explained = folder.run("explain bad.std").ends_with(1).stable();
     assert!(folder.run("check bad.std").stable().starts_with(&explained), "{explained}");
     assert!(explained.starts_with("violation: m is not atomic\n"));
@@ -25,7 +25,7 @@ fn without_an_id_the_first_finding() {
 
 #[test]
 fn with_an_id_this_finding() {
-    let folder = Folder::new().with("bad.std", BUSY);
+    let folder = Folder::new().with("bad.std", INTERLEAVED);
     let ids = ids(&folder, "bad.std");
     assert_eq!(ids.len(), 2);
     let run = folder.run(&format!("explain bad.std --finding {}", ids[1])).ends_with(1);
@@ -43,7 +43,7 @@ fn what_is_not_there_cannot_be_explained() {
 
 #[test]
 fn the_minimal_trace_still_violates() {
-    let folder = Folder::new().with("bad.std", BUSY);
+    let folder = Folder::new().with("bad.std", INTERLEAVED);
     let id = &ids(&folder, "bad.std")[1];
     let run = folder.run(&format!("explain bad.std --finding {id} --minimize small.std"));
     let (_, minimal) = run.text().split_once("minimal trace").unwrap();
@@ -75,16 +75,16 @@ fn a_race_is_explained_by_its_id() {
     assert!(run.ends_with(2).err.contains("--minimize is for violations of atomicity"));
 }
 
-/// A saved report tells the same as the trace.
+/// A saved report explains the same as the trace.
 #[test]
 fn from_a_saved_report() {
-    let folder = Folder::new().with("bad.std", BUSY).with("other.std", VIOLATION);
+    let folder = Folder::new().with("bad.std", INTERLEAVED).with("other.std", VIOLATION);
     folder.run("check bad.std other.std --format json -o saved.json").ends_with(1);
     let id = &ids(&folder, "bad.std")[1];
     let from_trace = folder.run(&format!("explain bad.std --finding {id}")).ends_with(1);
     let from_report = folder.run(&format!("explain saved.json --finding {id}")).ends_with(1);
-    let told = from_report.text().replace("in bad.std\n", "");
-    assert_eq!(told, from_trace.text());
+    let explained = from_report.text().replace("in bad.std\n", "");
+    assert_eq!(explained, from_trace.text());
 
     let first = folder.run("explain saved.json").ends_with(1);
     assert_eq!(first.text().matches("violation:").count(), 1);
@@ -99,7 +99,7 @@ fn from_a_saved_report() {
 /// One finding as graph and page, from the report alone.
 #[test]
 fn graphs_and_page_of_one_finding() {
-    let folder = Folder::new().with("bad.std", BUSY);
+    let folder = Folder::new().with("bad.std", INTERLEAVED);
     folder.run("check bad.std --format json -o saved.json").ends_with(1);
     let id = &ids(&folder, "bad.std")[1];
     folder.run(&format!("explain saved.json --finding {id} --dot g --html one.html")).ends_with(1);

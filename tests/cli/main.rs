@@ -11,6 +11,7 @@ mod explain;
 mod generate;
 mod json;
 mod known;
+mod library;
 mod outputs;
 mod papers;
 mod run;
@@ -40,7 +41,7 @@ impl Run {
 
     /// What was printed, without what differs from run to run.
     fn stable(&self) -> String {
-        // A slow run also tells its rate, and then the time goes onto a line of its own.
+        // A slow run also shows its rate, and then the time goes onto a line of its own.
         let text = self.text().replace(";\n  0.", "; 0.").replace(";\n  1.", "; 1.");
         text.lines().map(|line| without_time(line) + "\n").collect()
     }

@@ -198,7 +198,7 @@ fn races_at_the_same_places_are_one_finding_with_all_variables() {
     assert!(text.text().contains("  on      a[0], a[1] and a[2]\n"), "{}", text.text());
 }
 
-/// A block with a helper thread, and somebody who changes its data meanwhile.
+/// A block with a helper thread, and another thread that changes its data meanwhile.
 #[test]
 fn interference_from_outside_shows_the_whole_cycle() {
     let words = "T1|begin(sum)|1 T1|r(x)|2 T1|fork(T2)|3 T3|w(x)|9 T3|w(y)|10 T2|r(y)|4 \
@@ -217,7 +217,7 @@ fn interference_from_outside_shows_the_whole_cycle() {
     insta::assert_snapshot!(text.stable());
 }
 
-/// Yields inside of blocks that are meant to be atomic are told to people, too.
+/// Yields inside of blocks that are meant to be atomic are shown to people, too.
 #[test]
 fn yields_inside_blocks_are_shown() {
     let words = "T1|begin(m)|1 T1|yield|2 T1|w(x)|3 T1|yield|2 T1|end(m)|4 T2|r(x)|5";

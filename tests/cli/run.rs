@@ -4,14 +4,12 @@
 use std::os::unix::net::UnixStream;
 use std::sync::{Barrier, Mutex};
 
-use paceline_trace::Kind;
-use paceline_trace::record::wire::{Hello, note};
-use paceline_trace::record::{Recorder, SiteNo, SiteText, Target, ThreadRecorder};
+use paceline_wire::{Hello, Kind, NoteKind, Recorder, SiteNo, SiteText, Target, ThreadRecorder};
 use serde_json::Value;
 
 use crate::{Folder, Run};
 
-/// What the program is told to do besides.
+/// What the program does besides.
 const ROLE: &str = "PACELINE_TEST_ROLE";
 
 /// Under `paceline run`, this is the program; otherwise there is nothing to do.
@@ -51,9 +49,9 @@ fn record(options: &str, role: &str) {
         ..Hello::default()
     };
     let recorder = Recorder::new(UnixStream::connect(socket).unwrap(), &hello).unwrap();
-    recorder.note(note::OBSERVED, b"methods", 2);
+    recorder.note(NoteKind::Observed, b"methods", 2);
     if role == "unmodelled" {
-        recorder.note(note::UNMODELLED, b"Phaser", 1);
+        recorder.note(NoteKind::Unmodelled, b"Phaser", 1);
     }
     if role != "idle" {
         work(&recorder, role);
@@ -65,7 +63,7 @@ fn record(options: &str, role: &str) {
         recorder.flush().unwrap();
         std::process::abort();
     }
-    // Whether anybody still listens does not matter to the program.
+    // Whether the other end still listens does not matter to the program.
     let _ = recorder.finish();
 }
 

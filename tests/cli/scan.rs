@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Folder, Run};
 
 #[path = "../../crates/scan/tests/java/mod.rs"]
-mod java;
+pub mod java;
 
 const CONTAINS: &str = "figure1/Line.contains(Lfigure1/Location;)Z";
 const DISTANCE: &str = "figure1/Location.distanceTo(Lfigure1/Location;)D";
@@ -19,7 +19,7 @@ fn programs() -> PathBuf {
 }
 
 /// A folder with the classes of some programs in `classes`; none without a compiler.
-fn compiled(names: &[&str]) -> Option<Folder> {
+pub fn compiled(names: &[&str]) -> Option<Folder> {
     let files: Vec<PathBuf> = names.iter().map(|name| programs().join(name)).collect();
     let classes = java::compile(&files)?;
     let folder = Folder::new();
@@ -28,7 +28,7 @@ fn compiled(names: &[&str]) -> Option<Folder> {
 }
 
 /// Runs a tool of the JDK in the folder.
-fn tool(folder: &Folder, name: &str, line: &str) {
+pub fn tool(folder: &Folder, name: &str, line: &str) {
     let program = java::find(name).unwrap();
     let mut command = Command::new(program);
     let output = command.args(line.split_whitespace()).current_dir(folder.path("")).output();
@@ -43,7 +43,7 @@ fn rules(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn figure_1_is_told_with_its_fix_and_its_places() {
+fn figure_1_is_reported_with_its_fix_and_its_sites() {
     let Some(folder) = compiled(&["Figure1.java"]) else { return };
     let run = folder.run("scan classes").ends_with(1);
     insta::assert_snapshot!(run.stable());

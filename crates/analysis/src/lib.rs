@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`atomicity`], [`cooperability`], [`determinism`], [`race`], [`reduction`] | one property each: a streaming analysis, its reference, its tests |
 //! | [`explain`] | what a second pass over the trace adds: cycles in full, blame, witnesses, minimal traces |
+//! | [`predict`] | what the run did not show, but could have: certified reorderings |
 //! | [`finding`], [`occurrence`] | what is reported |
 //! | [`stats`], [`density`] | counts |
 //! | `engine` | the graph of transactions, its tables of conflicts, clocks; private |
@@ -20,6 +21,7 @@ mod engine;
 pub mod explain;
 pub mod finding;
 pub mod occurrence;
+pub mod predict;
 pub mod race;
 pub mod reduction;
 pub mod stats;

@@ -77,7 +77,7 @@ impl Color {
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
-    /// The format of the input, when its content and its name do not tell
+    /// The format of the input, when neither its content nor its name says it
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub from: Option<Format>,
     /// Skip malformed lines and events, and count them

@@ -26,7 +26,7 @@ pub fn arguments(
     if !path.is_file() {
         return Ok(given);
     }
-    // What is wrong with the command line is said by whoever reads it next.
+    // What is wrong with the command line is reported when it is parsed for good.
     let Ok(matches) = command.clone().try_get_matches_from(&given) else { return Ok(given) };
     let Some((name, matches)) = matches.subcommand() else { return Ok(given) };
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {FILE}"))?;
@@ -35,7 +35,7 @@ pub fn arguments(
     Ok(insert(given, name, added))
 }
 
-/// The arguments go right behind the name of the command.
+/// The arguments go right after the name of the command.
 fn insert(mut given: Vec<OsString>, name: &str, added: Vec<OsString>) -> Vec<OsString> {
     let place = given.iter().position(|word| word == name).map_or(given.len(), |at| at + 1);
     given.splice(place..place, added);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_the_file_come_behind_the_command() {
+    fn options_of_the_file_come_after_the_command() {
         let file = "atomic = [\"A.*\", \"B.f\"]\nlenient = true\nfirst = false\nmax-findings = 7\n";
         assert_eq!(
             with(file, "paceline --quiet check t.std").unwrap(),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         for (file, what) in [
             ("atomics = []", "no command has an option --atomics"),
             ("help = true", "no command has an option --help"),

@@ -1,5 +1,5 @@
 //! What is known already and need not be shown: suppressions and baselines. Both look at all
-//! traces together, so that they can tell what was not needed and what has gone.
+//! traces together, so that they can say what was not needed and what has gone.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use paceline_report::suppress::{self, Suppressions};
 use paceline_trace::input;
 
 use crate::args::show;
+use crate::formats::Analysed;
 use crate::output::Output;
-use crate::showing::Done;
 use crate::status::Status;
 
 /// Which findings are not shown.
@@ -79,35 +79,35 @@ impl Filters {
 
     /// Takes out of the reports what is not to be shown, and says so in them. A trace of which
     /// no finding is left counts as clean.
-    pub fn apply(&mut self, done: &mut [Done]) -> anyhow::Result<()> {
+    pub fn apply(&mut self, analysed: &mut [Analysed]) -> anyhow::Result<()> {
         if !self.active {
             return Ok(());
         }
-        for report in reports(done) {
+        for report in reports(analysed) {
             report.scope.filters.extend(self.asked.iter().cloned());
             self.suppressions.apply(report);
         }
-        let gone = self.baseline.as_ref().map(|baseline| baseline.apply(reports(done)));
+        let gone = self.baseline.as_ref().map(|baseline| baseline.apply(reports(analysed)));
         let mut notes = self.suppressions.unused();
         notes.extend(gone.into_iter().flatten().map(baseline::gone));
-        if let Some(last) = reports(done).last() {
+        if let Some(last) = reports(analysed).last() {
             last.notes.extend(notes);
         }
         if let Some(path) = &self.write_to {
-            let text = suppress::write(done.iter().flat_map(|d| d.outcome.findings()));
+            let text = suppress::write(analysed.iter().flat_map(|d| d.outcome.findings()));
             let mut output = Output::create(path)?;
             output.write_all(text.as_bytes())?;
             output.commit()?;
         }
-        done.iter_mut().for_each(|d| self.settle(d));
+        analysed.iter_mut().for_each(|d| self.settle(d));
         Ok(())
     }
 
-    fn settle(&self, done: &mut Done) {
-        if done.status == Status::Findings && done.outcome.findings().is_empty() {
-            done.status = Status::Clean;
+    fn settle(&self, analysed: &mut Analysed) {
+        if analysed.status == Status::Findings && analysed.outcome.findings().is_empty() {
+            analysed.status = Status::Clean;
         }
-        if let Some(report) = done.outcome.report_mut()
+        if let Some(report) = analysed.outcome.report_mut()
             && report.findings.len() > self.max_findings
         {
             report.findings.truncate(self.max_findings);
@@ -116,8 +116,8 @@ impl Filters {
     }
 }
 
-fn reports(done: &mut [Done]) -> impl Iterator<Item = &mut paceline_report::model::Report> {
-    done.iter_mut().filter_map(|d| d.outcome.report_mut())
+fn reports(analysed: &mut [Analysed]) -> impl Iterator<Item = &mut paceline_report::model::Report> {
+    analysed.iter_mut().filter_map(|d| d.outcome.report_mut())
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {

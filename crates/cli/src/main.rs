@@ -1,16 +1,17 @@
 //! The `paceline` command: flags, files, exit status. What it does is in the libraries.
 
 mod args;
-mod asking;
+mod check_args;
 mod commands;
 mod config;
+mod extra_files;
 mod filters;
-mod observing;
+mod formats;
+mod observe_args;
 mod output;
-mod outputs;
-mod picture;
+mod perfetto;
 mod progress;
-mod showing;
+mod results;
 mod status;
 
 use std::path::Path;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
     cli.color.apply();
     match run(&cli) {
         Ok(code) => code,
-        Err(error) if is_closed_pipe(&error) => exit_code(unheard(&cli.command)),
+        Err(error) if is_closed_pipe(&error) => exit_code(when_closed(&cli.command)),
         Err(error) => {
             status::complain(&error);
             exit_code(Status::Error)
@@ -61,9 +62,9 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     status.map(exit_code)
 }
 
-/// The status of a command whose output nobody wanted to the end. A verdict that was not given is
-/// no green.
-fn unheard(command: &Command) -> Status {
+/// The status of a command whose output was closed before the end. A verdict that was not given
+/// is no green.
+fn when_closed(command: &Command) -> Status {
     match command {
         Command::Check(_)
         | Command::Run(_)
@@ -80,7 +81,7 @@ fn unheard(command: &Command) -> Status {
     }
 }
 
-/// Somebody who reads only the first lines of our output (`paceline … | head`) has done no wrong.
+/// A reader that wants only the first lines of our output (`paceline … | head`) is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(io_error).any(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }

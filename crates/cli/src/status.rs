@@ -23,23 +23,23 @@ pub fn exit_code(status: Status) -> ExitCode {
     code(status).into()
 }
 
-/// Tells what went wrong.
+/// Reports what went wrong.
 pub fn complain(error: &anyhow::Error) {
-    tell(&format!("{} {error:#}", "error:".red().bold()));
+    write_line(&format!("{} {error:#}", "error:".red().bold()));
 }
 
-/// Tells what the user should know about the result.
+/// Reports what the user should know about the result.
 pub fn note(message: &str) {
-    tell(&format!("{} {message}", "note:".cyan().bold()));
+    write_line(&format!("{} {message}", "note:".cyan().bold()));
 }
 
-/// Tells what went not as the user wanted although the work goes on.
+/// Reports what did not go as the user wanted although the work goes on.
 pub fn warn(message: &str) {
-    tell(&format!("{} {message}", "warning:".yellow().bold()));
+    write_line(&format!("{} {message}", "warning:".yellow().bold()));
 }
 
-/// Where nobody can be told, the exit status has to do.
-fn tell(line: &str) {
+/// Writes to standard error. Where that is closed, the exit status has to do.
+fn write_line(line: &str) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 

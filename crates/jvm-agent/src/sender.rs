@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use paceline_wire::{self as wire, Hello, Output, SiteFlags, SiteText, note};
+use paceline_wire::{self as wire, Hello, NoteKind, Output, SiteFlags, SiteText};
 
 use crate::options::Destination;
 use crate::program::Facts;
@@ -82,7 +82,7 @@ impl WireSites {
 }
 
 /// What the report must say, with numbers.
-pub type Notes = BTreeMap<(&'static [u8], Vec<u8>), u64>;
+pub type Notes = BTreeMap<(NoteKind, Vec<u8>), u64>;
 
 /// The sending side of the agent.
 pub struct Sender {
@@ -130,40 +130,40 @@ impl Sender {
     }
 
     /// Adds to what the report must say.
-    pub fn note(&self, key: &'static [u8], text: &[u8], number: u64) {
+    pub fn note(&self, kind: NoteKind, text: &[u8], number: u64) {
         let mut is_new = false;
-        *lock(&self.notes).entry((key, text.to_vec())).or_insert_with(|| {
+        *lock(&self.notes).entry((kind, text.to_vec())).or_insert_with(|| {
             is_new = true;
             0
         }) += number;
-        if is_new && matches!(key, note::UNMODELLED | note::INEXACT) {
-            self.warn(key, text);
+        if is_new && matches!(kind, NoteKind::Unmodelled | NoteKind::Inexact) {
+            self.warn(kind, text);
         }
     }
 
     /// Counts an event whose place in the order may be wrong.
     pub fn inexact(&self) {
         if self.inexact.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.warn(note::INEXACT, OVERLAPPED);
+            self.warn(NoteKind::Inexact, OVERLAPPED);
         }
     }
 
     /// A stack was full, maybe too full for what had to be recorded.
     pub fn overflowed(&self) {
-        self.note(note::INEXACT, OVERFLOWED, 1);
+        self.note(NoteKind::Inexact, OVERFLOWED, 1);
     }
 
     /// Counts a lock operation that fits to none before.
     pub fn stray(&self) {
         if self.stray.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.warn(note::UNMODELLED, STRAY);
+            self.warn(NoteKind::Unmodelled, STRAY);
         }
     }
 
     /// Says, before the events that it is about, what makes findings less certain: it must not be
     /// lost when the program is killed. How often comes at the end.
-    fn warn(&self, key: &[u8], text: &[u8]) {
-        lock(&self.output).note(key, text, 0);
+    fn warn(&self, kind: NoteKind, text: &[u8]) {
+        lock(&self.output).note(kind, text, 0);
     }
 
     /// Sends records of a thread. `scratch` is room to work in.
@@ -254,7 +254,7 @@ impl Sender {
         self.closed.store(true, Ordering::Relaxed);
         let mut output = lock(&self.output);
         let text = format!("all events after a failure of the agent: {why}");
-        output.note(note::LOST, text.as_bytes(), 0);
+        output.note(NoteKind::Lost, text.as_bytes(), 0);
         // If that fails too, the stream is cut all the same.
         let _ = output.flush();
     }
@@ -262,16 +262,16 @@ impl Sender {
     /// Ends the stream: all notes, then the end.
     pub fn finish(&self) {
         let mut output = lock(&self.output);
-        for ((key, text), number) in lock(&self.notes).iter() {
-            output.note(key, text, *number);
+        for ((kind, text), number) in lock(&self.notes).iter() {
+            output.note(*kind, text, *number);
         }
         let inexact = self.inexact.load(Ordering::Relaxed);
         if inexact > 0 {
-            output.note(note::INEXACT, OVERLAPPED, inexact);
+            output.note(NoteKind::Inexact, OVERLAPPED, inexact);
         }
         let stray = self.stray.load(Ordering::Relaxed);
         if stray > 0 {
-            output.note(note::UNMODELLED, STRAY, stray);
+            output.note(NoteKind::Unmodelled, STRAY, stray);
         }
         let failed = self.failed.load(Ordering::Relaxed);
         // If it fails, the stream is cut: its reader sees that.

@@ -15,7 +15,9 @@ use paceline_trace::{Source as _, Symbols};
 use crate::merging::merge_alike;
 use crate::passes::{self, Passes};
 use crate::progress::{Listener, Progress};
-use crate::property::{self, Atomicity, Conclusion, Decision, Evidence, Property};
+use crate::property::{
+    self, Atomicity, Conclusion, Decision, Evidence, Property, RedundantAccesses,
+};
 use crate::trace_input::{OpenTrace, ReadOptions, TraceInput, dropped, is_incomplete, notes};
 use crate::{Error, Status, TraceError, stacks};
 
@@ -180,12 +182,23 @@ impl Check {
     }
 
     /// How traces are read.
-    fn read_options(&self) -> ReadOptions {
+    pub(crate) fn read_options(&self) -> ReadOptions {
         let [atomic, except] = self.patterns.clone();
         ReadOptions { selection: Selection::new(atomic, except), ..self.read.clone() }
     }
 
-    /// The properties in the order of the registry, those from elsewhere behind.
+    /// The patterns of methods that are atomic, and of those that are not.
+    pub(crate) fn patterns(&self) -> [&[Vec<u8>]; 2] {
+        self.patterns.each_ref().map(Vec::as_slice)
+    }
+
+    /// Which accesses make no difference for any of the properties.
+    pub(crate) fn redundant_accesses(&self) -> RedundantAccesses {
+        let each = self.ordered().into_iter().map(|property| property.info().redundant);
+        each.min().unwrap_or_default()
+    }
+
+    /// The properties in the order of the registry; those from elsewhere come last.
     fn ordered(&self) -> Vec<&dyn Property> {
         if self.properties.is_empty() {
             return vec![&Atomicity];
@@ -332,5 +345,29 @@ fn input(path: String, reading: &Reading, symbols: &Symbols) -> model::Input {
         locks: symbols.locks.len() as u64,
         transactions: reading.transactions,
         recording: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::property::{Race, Reduction};
+
+    #[test]
+    fn the_most_demanding_property_decides_what_is_redundant() {
+        let of = |check: Check| check.redundant_accesses();
+        assert_eq!(of(Check::new()), RedundantAccesses::Block);
+        assert_eq!(of(Check::new().property(Atomicity)), RedundantAccesses::Block);
+        let both = Check::new().property(Atomicity).property(Race);
+        assert_eq!(of(both), RedundantAccesses::Epoch);
+        assert_eq!(of(Check::new().property(Race).property(Reduction)), RedundantAccesses::Keep);
+        assert_eq!(of(Check::new().all_properties()), RedundantAccesses::Keep);
+    }
+
+    #[test]
+    fn properties_are_decided_once_and_in_the_order_of_the_registry() {
+        let check = Check::new().property(Reduction).property(Atomicity).property(Reduction);
+        let names: Vec<&str> = check.ordered().iter().map(|p| p.info().name).collect();
+        assert_eq!(names, ["atomicity", "reduction"]);
     }
 }

@@ -10,6 +10,22 @@ pub enum Error {
     /// A trace is malformed, damaged or cannot be read.
     #[error(transparent)]
     Trace(#[from] paceline_trace::Error),
+    /// The trace in this file is malformed or damaged.
+    #[error("{}", path.display())]
+    TraceAt {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: paceline_trace::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A file or folder cannot be read.
     #[error("cannot read {}", path.display())]
     Read {

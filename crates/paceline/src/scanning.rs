@@ -12,7 +12,7 @@ use paceline_scan::{Confidence, Report, Rule, ScanError, Site, Warning};
 use crate::sources::Sources;
 use crate::trace_input::show_path;
 
-/// What came of a scan: its report, then what could not be read. `sources` tells where the files
+/// What came of a scan: its report, then what could not be read. `sources` says where the files
 /// are, if they are there; `rules` are those that were looked for.
 pub fn outcomes(
     report: &Report,
@@ -122,7 +122,7 @@ fn remark(warning: &Warning) -> Option<String> {
     (!said.is_empty()).then(|| text(&said.join("; ")))
 }
 
-/// Of further locks and holders this many are told.
+/// Of further locks and holders this many are named.
 const FURTHER: usize = 4;
 
 /// From the outer lock to the second use, and the places that were merged into this.

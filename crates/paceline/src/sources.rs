@@ -1,7 +1,7 @@
 //! Finds the source lines that a report names.
 //!
 //! A trace names files as its program knew them: `Account.java`, `src/bank.rs`, or a path on another
-//! machine. A file is taken for it if the two paths end alike; the longest agreement wins, and if
+//! machine. A file is taken for it if the two paths have the same end; the longest agreement wins, and if
 //! several agree equally well none is shown. Only files that are found under the given folder are
 //! ever read, so a trace cannot make a report show anything else.
 
@@ -22,6 +22,7 @@ const LARGEST: u64 = 4 << 20;
 const LONGEST_LINE: usize = 240;
 
 /// The files under a folder, by their last name.
+#[derive(Clone)]
 pub struct Sources(HashMap<OsString, Vec<PathBuf>>);
 
 impl Sources {
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_that_ends_alike_is_taken() {
+    fn the_path_with_the_same_end_is_taken() {
         let dir = folder(&[("a/x/m.rs", "ax"), ("b/x/m.rs", "bx"), ("b/y/m.rs", "by")]);
         let found = around(dir.path(), &["/build/b/x/m.rs:1", "m.rs:1", "x/m.rs:1", "y/m.rs:1"]);
         let first = |site: &str| found.get(site).map(|s| s.lines[0].as_str());

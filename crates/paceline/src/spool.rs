@@ -1,6 +1,6 @@
 //! A running program can be read only once, but a finding is explained by reading again: what it
 //! sends is kept in a file meanwhile, in order and in a compact form. The names stay in memory, and
-//! who has touched which variable: most of them will not be worth a second look.
+//! which threads have accessed which variable: most variables need no second look.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use paceline_analysis::explain::contested::{Contested, Touches};
 use paceline_trace::format::pace::SpoolWriter;
-use paceline_trace::record::StreamReader;
+use paceline_trace::format::stream::StreamReader;
 use paceline_trace::{Batch, Error, Skipped, Source, Symbols};
 
 /// What is kept.

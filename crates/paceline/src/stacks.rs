@@ -22,7 +22,7 @@ struct Stacks {
     found: HashMap<EventNo, Vec<Call>>,
 }
 
-/// Tells the findings of a trace what was around their events.
+/// Adds to the findings of a trace what was around their events.
 pub fn attach(trace: &TraceInput, findings: &mut [model::Finding]) -> Result<(), Error> {
     let events = findings.iter().flat_map(|f| f.threads.iter().map(|e| e.event));
     let mut stacks = Stacks::new(events.collect());

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use paceline_analysis::explain::contested::Contested;
 use paceline_report::recording;
 use paceline_trace::format::pace::SpoolReader;
+use paceline_trace::format::stream::StreamReader;
 use paceline_trace::format::{self, Format};
 use paceline_trace::input::{self, Input, Progress};
 use paceline_trace::pipeline::{Reading, read_checked, read_known};
-use paceline_trace::record::StreamReader;
 use paceline_trace::select::{Selected, Selection};
 use paceline_trace::validate::Validator;
 use paceline_trace::{Batch, Blocks, Error, NoteKind, Skipped, Source, Symbols};
@@ -106,15 +106,15 @@ impl TraceInput {
     }
 
     /// What a running program sends. If it has selected the blocks itself, all of them count.
-    pub fn live(connection: UnixStream, selection: &Selection, lenient: bool) -> TraceInput {
+    pub(crate) fn live(connection: UnixStream, options: &ReadOptions) -> TraceInput {
         let same = connection.try_clone().ok();
         let program = StreamReader::new(Box::new(connection));
         let selection = match program.blocks() {
-            Blocks::Methods => selection.clone(),
+            Blocks::Methods => options.selection.clone(),
             Blocks::Declared => Selection::default(),
         };
         let path = without_agent(&program.recording().command);
-        let options = ReadOptions { from: None, lenient, selection };
+        let options = ReadOptions { from: None, lenient: options.lenient, selection };
         let input = TraceInput::new(path, options);
         TraceInput { live: Some(program), connection: same, ..input }
     }
@@ -239,7 +239,7 @@ impl TraceInput {
             pass.advance(progress.bytes(), events);
             each(batch)
         };
-        // Nobody but us can have changed the copy since it was checked.
+        // The copy is our own and was checked when it was made.
         let (reading, outcome) = match self.copied.is_some() && !self.options.lenient {
             true => read_known(&mut open.source, each),
             false => read_checked(&mut open.source, self.options.lenient, each),
@@ -279,7 +279,7 @@ fn select(source: Box<dyn Source>, selection: Option<&Selection>, blocks: Blocks
 }
 
 impl TraceInput {
-    /// Reads to the end, checked and numbered, for somebody who needs the names of a batch along
+    /// Reads to the end, checked and numbered, for a caller that needs the names of a batch along
     /// with it: on one core, since names are only complete up to where the reader is.
     pub fn read_named<E: From<Error>>(
         &self,
@@ -315,7 +315,7 @@ impl TraceInput {
 }
 
 impl OpenTrace {
-    /// Reads the next events, also of blocks that do not count, and tells which of them do.
+    /// Reads the next events, also of blocks that do not count, and says which of them do.
     pub fn read_all(&mut self, batch: &mut Batch, counts: &mut Vec<bool>) -> Result<(), Error> {
         match &mut self.source {
             Events::All(source) => {

@@ -2,7 +2,6 @@
 //! that rests on an order which may not have been observed is a warning.
 
 use paceline_analysis::finding::{Rule, Severity};
-use paceline_trace::record::wire;
 use paceline_trace::{Note, NoteKind, Recording};
 
 use crate::compose;
@@ -11,9 +10,13 @@ use crate::model::{self, Counted, Finding};
 /// So many examples of what failed are named.
 const EXAMPLES: usize = 3;
 
+/// What was left out on purpose, whatever that means for findings.
+const FILTERS: &[NoteKind] = &[NoteKind::Filter, NoteKind::FilteredOrder];
+
 /// The recording as the report has it.
 pub fn model(recording: &Recording) -> model::Recording {
     let of = |kind| recording.of(kind).map(counted).collect();
+    let filters = recording.notes.iter().filter(|note| FILTERS.contains(&note.kind));
     model::Recording {
         front_end: compose::name(recording.front_end.as_bytes()),
         version: compose::name(recording.version.as_bytes()),
@@ -21,7 +24,7 @@ pub fn model(recording: &Recording) -> model::Recording {
         pid: recording.pid,
         observed: of(NoteKind::Observed),
         failed: of(NoteKind::Failed),
-        filters: of(NoteKind::Filter),
+        filters: filters.map(counted).collect(),
         unmodelled: of(NoteKind::Unmodelled),
         inexact: of(NoteKind::Inexact),
         lost: of(NoteKind::Lost),
@@ -36,26 +39,27 @@ fn counted(note: &Note) -> Counted {
 /// What a reader of the report should know, one thing a line.
 pub fn notes(recording: &Recording) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut say = |kind, start: &str, end: &str| {
-        let all: Vec<String> = recording.of(kind).map(Note::to_string).collect();
+    let mut say = |kinds: &[NoteKind], start: &str, end: &str| {
+        let of_kind = recording.notes.iter().filter(|note| kinds.contains(&note.kind));
+        let all: Vec<String> = of_kind.map(Note::to_string).collect();
         let more = all.len().saturating_sub(EXAMPLES);
-        match (all.is_empty(), kind) {
+        match (all.is_empty(), kinds) {
             (true, _) => {}
-            (false, NoteKind::Failed) if more > 0 => {
+            (false, [NoteKind::Failed]) if more > 0 => {
                 let shown = all[..EXAMPLES].join("; ");
                 notes.push(format!("{start}{shown}; and {more} more{end}"));
             }
             (false, _) => notes.push(format!("{start}{}{end}", all.join(", "))),
         }
     };
-    say(NoteKind::Observed, "observed: ", "");
-    say(NoteKind::Failed, "could not be observed: ", "");
-    say(NoteKind::Filter, "left out on purpose: ", "");
+    say(&[NoteKind::Observed], "observed: ", "");
+    say(&[NoteKind::Failed], "could not be observed: ", "");
+    say(FILTERS, "left out on purpose: ", "");
     let unmodelled = "; a race or conflict that it would rule out is only a warning";
-    say(NoteKind::Unmodelled, "an order between threads that is not in the trace: ", unmodelled);
-    say(NoteKind::Inexact, "not recorded in its exact order: ", "; so findings are warnings");
-    say(NoteKind::Lost, "events that are missing: ", "");
-    say(NoteKind::Remark, "", "");
+    say(&[NoteKind::Unmodelled], "an order between threads that is not in the trace: ", unmodelled);
+    say(&[NoteKind::Inexact], "not recorded in its exact order: ", "; so findings are warnings");
+    say(&[NoteKind::Lost], "events that are missing: ", "");
+    say(&[NoteKind::Remark], "", "");
     notes
 }
 
@@ -70,7 +74,7 @@ pub fn soften(recording: &Recording, findings: &mut [Finding]) {
             "may be a false alarm: the program also orders its threads in a way that is not in the \
              trace (see the notes)",
         ),
-        () if leaves_out_order(recording) && rests_on_absence(&finding.rule) => Some(
+        () if recording.has(NoteKind::FilteredOrder) && rests_on_absence(&finding.rule) => Some(
             "may be a false alarm: repeated reads of volatile variables were not recorded; record \
              for this property (`--property`)",
         ),
@@ -82,12 +86,6 @@ pub fn soften(recording: &Recording, findings: &mut [Finding]) {
             finding.remark.get_or_insert_with(|| why.to_owned());
         }
     }
-}
-
-/// Whether something that orders threads was left out on purpose.
-fn leaves_out_order(recording: &Recording) -> bool {
-    let text = wire::note::REPEATED_ORDER;
-    recording.of(NoteKind::Filter).any(|note| note.text.as_bytes() == text)
 }
 
 /// Whether a rule is about two events that nothing orders. The others follow from orders that were

@@ -38,12 +38,3 @@ pub use sites::{SiteInfo, SiteView};
 pub use source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
 pub use symbols::Symbols;
 pub use variables::Variables;
-
-/// The recording side under its earlier names.
-pub mod record {
-    pub use paceline_wire::{
-        self as wire, Flusher, Output, Recorder, SiteNo, SiteText, Target, ThreadRecorder,
-    };
-
-    pub use crate::format::stream::{StreamReader, merge};
-}

@@ -2,53 +2,7 @@
 
 use std::fmt::Write as _;
 
-use paceline_wire::note;
-
-macro_rules! note_kinds {
-    ($($(#[$doc:meta])* $variant:ident = $key:path,)*) => {
-        /// What a recorder has to say. The keys are those of recorded streams.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum NoteKind {
-            $($(#[$doc])* $variant,)*
-        }
-
-        impl NoteKind {
-            /// Every kind.
-            pub const ALL: &[NoteKind] = &[$(NoteKind::$variant,)*];
-
-            /// The key in recorded streams.
-            pub fn key(self) -> &'static [u8] {
-                match self {
-                    $(NoteKind::$variant => $key,)*
-                }
-            }
-        }
-    };
-}
-
-note_kinds! {
-    /// How many of something were put under observation.
-    Observed = note::OBSERVED,
-    /// What could not be observed, and why.
-    Failed = note::FAILED,
-    /// What was left out on purpose.
-    Filter = note::FILTER,
-    /// An order between threads that is not in the trace.
-    Unmodelled = note::UNMODELLED,
-    /// Events that may have happened in another order than recorded.
-    Inexact = note::INEXACT,
-    /// Events that are missing.
-    Lost = note::LOST,
-    /// Anything else.
-    Remark = note::REMARK,
-}
-
-impl NoteKind {
-    /// The kind with this key.
-    pub fn from_key(key: &[u8]) -> Option<NoteKind> {
-        NoteKind::ALL.iter().copied().find(|kind| kind.key() == key)
-    }
-}
+pub use paceline_wire::NoteKind;
 
 /// One thing that a recorder has to say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,6 +60,12 @@ impl Recording {
         self.of(kind).next().is_some()
     }
 
+    /// Whether something that orders threads is missing, because it could not be recorded or was left
+    /// out on purpose: then it is no certainty that two events are unordered.
+    pub fn misses_order(&self) -> bool {
+        self.has(NoteKind::Unmodelled) || self.has(NoteKind::FilteredOrder)
+    }
+
     /// Whether the recorder says that it put nothing under observation.
     pub fn observed_nothing(&self) -> bool {
         self.of(NoteKind::Observed).all(|note| note.number == 0)
@@ -138,6 +98,9 @@ mod tests {
         recording.note(NoteKind::Filter, "classes", 1);
         assert_eq!(recording.of(NoteKind::Observed).next().map(|n| n.number), Some(5));
         assert!(!recording.observed_nothing() && !recording.has(NoteKind::Lost));
+        assert!(!recording.misses_order());
+        recording.note(NoteKind::FilteredOrder, "volatile variables", 0);
+        assert!(recording.misses_order());
     }
 
     #[test]
@@ -145,14 +108,6 @@ mod tests {
         let mut recording = Recording::default();
         (0..MOST_NOTES + 5).for_each(|i| recording.note(NoteKind::Failed, &i.to_string(), 1));
         assert_eq!(recording.of(NoteKind::Remark).next().map(|n| n.number), Some(5));
-    }
-
-    #[test]
-    fn keys_are_found() {
-        for &kind in NoteKind::ALL {
-            assert_eq!(NoteKind::from_key(kind.key()), Some(kind));
-        }
-        assert_eq!(NoteKind::from_key(b"?"), None);
     }
 
     #[test]

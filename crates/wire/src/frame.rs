@@ -83,7 +83,7 @@ pub struct SiteFrame {
 /// Something that the report must say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoteFrame<'a> {
-    /// What kind of thing it is: one of [`note`].
+    /// The key of its kind (see [`crate::NoteKind`]); readers may not know it.
     pub key: &'a [u8],
     /// In words.
     pub text: &'a [u8],
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::layout::MAX_OBJECT;
-    use crate::note;
+    use crate::note::NoteKind;
     use crate::reader::{FrameReader, Next};
 
     const SITE: SiteFrame = SiteFrame {
@@ -253,7 +253,11 @@ mod tests {
             Frame::Site(SiteFrame { kind: None, id: 2, ..SITE }),
             Frame::Thread { id: 0, name: b"main" },
             Frame::Chunk { thread: 0, records: &[1; 16] },
-            Frame::Note(NoteFrame { key: note::FILTER, text: b"final fields", number: 3 }),
+            Frame::Note(NoteFrame {
+                key: NoteKind::Filter.key(),
+                text: b"final fields",
+                number: 3,
+            }),
             Frame::End,
         ]
     }

@@ -18,7 +18,7 @@ mod error;
 mod frame;
 mod kind;
 mod layout;
-pub mod note;
+mod note;
 mod output;
 mod reader;
 mod recorder;
@@ -33,6 +33,7 @@ pub use layout::{
     MAX_VERSION, ORDER_ONLY, SITE_BITS, VERSION, VERSION_BITS, is_stamped, kind_code,
     kind_with_code, pack, stamp, unpack, unstamp,
 };
+pub use note::NoteKind;
 pub use output::{Output, SiteText};
 pub use reader::{FrameReader, Next};
 pub use recorder::{Flusher, Recorder, SiteNo, Target, ThreadRecorder};

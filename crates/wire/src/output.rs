@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use crate::frame::{Frame, Hello, NoteFrame, SiteFlags, SiteFrame, chunk_header, put_preamble};
 use crate::kind::Kind;
 use crate::layout::MAX_SITE;
+use crate::note::NoteKind;
 
 /// Declarations are sent without a chunk when they have become this long.
 const ENOUGH: usize = 1 << 16;
@@ -101,9 +102,9 @@ impl<W: Write> Output<W> {
         Frame::Object { object, class }.put(&mut self.pending);
     }
 
-    /// Tells the report something; the key is one of [`crate::note`].
-    pub fn note(&mut self, key: &[u8], text: &[u8], number: u64) {
-        Frame::Note(NoteFrame { key, text, number }).put(&mut self.pending);
+    /// Adds to what the report must say.
+    pub fn note(&mut self, kind: NoteKind, text: &[u8], number: u64) {
+        Frame::Note(NoteFrame { key: kind.key(), text, number }).put(&mut self.pending);
     }
 
     /// Sends records, and before them what was declared.

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use crate::frame::Hello;
 use crate::layout::{MAX_OBJECT, is_stamped, pack, stamp};
+use crate::note::NoteKind;
 use crate::output::{Output, SiteText};
 
 /// How many stripes there are: so many that two things seldom share one.
@@ -147,9 +148,9 @@ impl Recorder {
         ThreadRecorder { shared: Arc::clone(&self.0), buffer }
     }
 
-    /// Tells the report something; the key is one of [`crate::note`].
-    pub fn note(&self, key: &[u8], text: &[u8], number: u64) {
-        lock(&self.0.output).note(key, text, number);
+    /// Adds to what the report must say.
+    pub fn note(&self, kind: NoteKind, text: &[u8], number: u64) {
+        lock(&self.0.output).note(kind, text, number);
     }
 
     /// Sends what has been recorded so far.

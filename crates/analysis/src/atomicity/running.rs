@@ -1,38 +1,38 @@
-//! The default engine: exact like Velodrome, linear like AeroDrome, cheaper than both. It keeps
-//! a graph of transactions up to date with every conflict ([`crate::engine::frontier`]) and reports a cycle
-//! at the very event that closes it. The graph is an ordered one ([`crate::engine::ordered`]) as long as
-//! there is no cycle, and the running-ancestor graph ([`crate::engine::ancestors`]) while there is one.
+//! The default engine: exact like Velodrome, linear like AeroDrome, cheaper than both. It updates
+//! a graph of transactions with every conflict ([`crate::engine::frontier`]) and reports a cycle at
+//! the very event that closes it. The graph is an ordered one ([`crate::engine::ordered`]) as long
+//! as there is no cycle, and the running-ancestor graph ([`crate::engine::ancestors`]) while there
+//! is one.
 //!
 //! A transaction is an outermost block, or a single event outside of every block. Each event
-//! costs a look at one variable, lock or thread; nothing ever goes over all of them, except that
-//! nodes are renumbered once as many have been used up as there are objects to look through.
+//! accesses the state of one variable, lock or thread. Nothing ever iterates over all of them,
+//! except that nodes are renumbered once as many have been used up as the tables have entries.
 //!
 //! After a cycle, its last edge is kept, unlike in Velodrome, so that later cycles are seen too.
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site};
+use paceline_trace::{Access, Batch, Event, EventNo, LabelId, Op, Site, ops};
 
 use super::{Atomicity, Options};
-use crate::engine::ancestors::{Full, Node, Renumbering};
-use crate::engine::cycles::{Block, Cycles};
+use crate::engine::cycles::{Cycles, OutermostBlock};
 use crate::engine::driver::{On, OrderedDriver, Property};
 use crate::engine::edges::{Inside, Single};
 use crate::engine::frontier::{Frontier, Standing, Visitor};
-use crate::engine::precedence::Precedence;
+use crate::engine::precedence::{Full, Node, Precedence, Renumbering};
 use crate::{Analysis, Cycle};
 
 /// The engine.
 pub struct Running(OrderedDriver<Blocks>);
 
 impl Running {
-    /// An engine that stops at the first cycle, or goes on after it.
+    /// Starts the engine.
     pub fn new(options: Options) -> Running {
         Running(OrderedDriver::new(Blocks::new(options)))
     }
 
     /// The cycles so far, grouped.
-    pub fn found(&self) -> &Cycles {
+    fn found(&self) -> &Cycles {
         &self.0.property().cycles
     }
 }
@@ -62,18 +62,20 @@ impl Atomicity for Running {
 struct Thread {
     /// How many blocks are open: a transaction runs if any is.
     depth: u32,
-    block: Block,
+    block: OutermostBlock,
 }
 
-const IDLE: Thread =
-    Thread { depth: 0, block: Block { begin: 0, label: LabelId::UNNAMED, site: Site::UNKNOWN } };
+const IDLE: Thread = Thread {
+    depth: 0,
+    block: OutermostBlock { begin: 0, label: LabelId::UNNAMED, site: Site::UNKNOWN },
+};
 
-/// The thread's first event comes after the transaction that forked it, but does not belong
-/// to it: edges back into that transaction count.
+/// A thread's first event happens after the transaction that forked it, but does not belong to it:
+/// edges back into that transaction count.
 #[inline(always)]
-fn acts(standing: &mut Standing, graph: &mut impl Precedence) {
-    if !standing.settled {
-        standing.settled = true;
+fn leave_forker(standing: &mut Standing, graph: &mut impl Precedence) {
+    if !standing.is_certain {
+        standing.is_certain = true;
         standing.node = graph.shadow(standing.node);
     }
 }
@@ -81,8 +83,8 @@ fn acts(standing: &mut Standing, graph: &mut impl Precedence) {
 /// Transactions are the outermost blocks, and single events outside of every block.
 struct Blocks {
     threads: Vec<Thread>,
-    /// With the transaction that runs in each thread, or else the last one; of a thread that has not
-    /// acted yet, the one that forked it. Apart from the rest, because most accesses need no more.
+    /// For each thread, its running transaction or else the last one; before its first event, the
+    /// transaction that forked it. Separate from `threads`, because most accesses need no more.
     standings: Vec<Standing>,
     cycles: Cycles,
     first_only: bool,
@@ -91,7 +93,7 @@ struct Blocks {
 impl Property for Blocks {
     fn reserve(&mut self, threads: usize) {
         if self.threads.len() < threads {
-            self.standings.resize(threads, Standing { node: Node::DEAD, settled: false });
+            self.standings.resize(threads, Standing { node: Node::DEAD, is_certain: false });
             self.threads.resize(threads, IDLE);
         }
     }
@@ -103,7 +105,7 @@ impl Property for Blocks {
     }
 
     #[inline(always)]
-    fn is_settled(&self) -> bool {
+    fn is_decided(&self) -> bool {
         self.first_only && self.cycles.total() > 0
     }
 }
@@ -123,8 +125,8 @@ impl<G: Precedence> On<G> for Blocks {
         graph: &mut G,
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
-        let mut step = Step { blocks: self, graph, frontier, number, event };
-        step.access(access);
+        let mut update = BlocksUpdate { blocks: self, graph, frontier, number, event };
+        update.access(access);
         Ok(())
     }
 
@@ -136,36 +138,20 @@ impl<G: Precedence> On<G> for Blocks {
         graph: &mut G,
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
-        let mut step = Step { blocks: self, graph, frontier, number, event };
+        let mut update = BlocksUpdate { blocks: self, graph, frontier, number, event };
         match event.op {
-            Op::Begin(label) => step.begin(label)?,
-            Op::End(_) => step.end(),
+            Op::Begin(label) => update.begin(label)?,
+            Op::End(_) => update.end(),
             Op::Join(child) => {
-                let node = step.blocks.standings[child.index()].node;
-                step.conflict(node);
+                let node = update.blocks.standings[child.index()].node;
+                update.conflict(node);
             }
             Op::Fork(child) => {
-                let node = step.conflict(Node::DEAD);
-                step.blocks.standings[child.index()].node = node;
+                let node = update.conflict(Node::DEAD);
+                update.blocks.standings[child.index()].node = node;
             }
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::Acquire(_)
-            | Op::Release(_)
-            | Op::AcquireShared(_)
-            | Op::ReleaseShared(_)
-            | Op::Yield
-            | Op::PreWait(_)
-            | Op::PostWait(_)
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {
-                step.conflict(Node::DEAD);
+            ops!(Access | Lock | Semaphore | Barrier) | Op::Yield => {
+                update.conflict(Node::DEAD);
             }
         }
         Ok(())
@@ -180,7 +166,7 @@ impl Blocks {
 }
 
 /// One event, and everything that it may change.
-struct Step<'a, G> {
+struct BlocksUpdate<'a, G> {
     blocks: &'a mut Blocks,
     graph: &'a mut G,
     frontier: &'a mut Frontier,
@@ -188,15 +174,16 @@ struct Step<'a, G> {
     event: &'a Event,
 }
 
-impl<G: Precedence> Step<'_, G> {
+impl<G: Precedence> BlocksUpdate<'_, G> {
     fn begin(&mut self, label: LabelId) -> Result<(), Full> {
         let index = self.event.thread.index();
         let thread = &mut self.blocks.threads[index];
         if thread.depth == 0 {
             let standing = &mut self.blocks.standings[index];
-            acts(standing, self.graph);
+            leave_forker(standing, self.graph);
             standing.node = self.graph.begin(standing.node)?;
-            thread.block = Block { begin: self.number, label, site: self.event.site };
+            let site = self.event.site;
+            thread.block = OutermostBlock { begin: self.number, label, site };
         }
         thread.depth += 1;
         Ok(())
@@ -216,13 +203,13 @@ impl<G: Precedence> Step<'_, G> {
         let thread = &self.blocks.threads[id.index()];
         let standing = &mut self.blocks.standings[id.index()];
         if thread.depth == 0 {
-            acts(standing, self.graph);
+            leave_forker(standing, self.graph);
             let mut single = Single::new(self.graph, standing.node);
-            standing.node = self.frontier.conflicts(id, access, &mut single);
+            standing.node = self.frontier.access(id, access, &mut single);
             return;
         }
         let mut inside = Inside::new(self.graph, standing.node);
-        self.frontier.conflicts(id, access, &mut inside);
+        self.frontier.access(id, access, &mut inside);
         if inside.cycle {
             self.blocks.cycles.add(self.number, id, site, thread.block);
         }
@@ -235,15 +222,15 @@ impl<G: Precedence> Step<'_, G> {
         let thread = &self.blocks.threads[id.index()];
         let standing = &mut self.blocks.standings[id.index()];
         if thread.depth == 0 {
-            acts(standing, self.graph);
+            leave_forker(standing, self.graph);
             let mut single = Single::new(self.graph, standing.node);
             single.after(also);
-            standing.node = self.frontier.step(id, op, &mut single);
+            standing.node = self.frontier.event(id, op, &mut single);
             return standing.node;
         }
         let mut inside = Inside::new(self.graph, standing.node);
         inside.after(also);
-        self.frontier.step(id, op, &mut inside);
+        self.frontier.event(id, op, &mut inside);
         if inside.cycle {
             self.blocks.cycles.add(self.number, id, site, thread.block);
         }
@@ -279,13 +266,13 @@ mod tests {
     }
 
     /// Whatever the graph, and however often it is exchanged, the cycles after the first are the
-    /// same, too.
+    /// same as well.
     #[test]
     fn both_graphs_find_the_same_cycles() {
         random::check(3000, 200, |trace| {
-            let mut closed = Driver::new(Blocks::new(Options::default()));
-            let _ = closed.events(&trace.batch());
-            let expected = &closed.property().cycles;
+            let mut ancestors = Driver::new(Blocks::new(Options::default()));
+            let _ = ancestors.events(&trace.batch());
+            let expected = &ancestors.property().cycles;
             let mut ordered = Running::new(Options::default());
             let _ = ordered.events(&trace.batch());
             same(ordered.found(), expected)?;
@@ -300,7 +287,7 @@ mod tests {
         let threads = 3000;
         let mut line = String::new();
         (0..threads).for_each(|t| line += &format!("{t}:begin(m) {t}:w(x{t}) "));
-        // Each reads what the next one wrote: a chain, until the last closes it.
+        // Each reads what the next one wrote: a chain, until the last one closes the cycle.
         (0..threads).for_each(|t| line += &format!("{t}:r(x{}) ", (t + 1) % threads));
         let trace = Trace::parse(&line).unwrap();
         let mut engine = Running::new(Options::default());
@@ -309,9 +296,9 @@ mod tests {
         assert_eq!(events, [3 * threads]);
     }
 
-    /// More threads than have short numbers: they must not be taken for each other.
+    /// More threads than 16 bits can number: they must not be confused.
     #[test]
-    fn threads_with_long_numbers_are_told_apart() {
+    fn threads_with_large_numbers_are_not_confused() {
         let mut line = String::new();
         (0..65_600).for_each(|t| line += &format!("{t}:r(y) "));
         for (a, b) in [(65_535, 65_536), (65_536, 65_535), (3, 65_535), (65_599, 3)] {

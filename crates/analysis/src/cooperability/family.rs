@@ -31,9 +31,9 @@ use hashbrown::HashSet;
 use paceline_trace::ThreadId;
 
 use super::Thread;
-use crate::engine::ancestors::{Ancestors, Node, Renumbering};
-use crate::engine::precedence::Precedence;
-use crate::engine::slots::SlotSet;
+use crate::engine::ancestors::Ancestors;
+use crate::engine::precedence::{Node, Precedence, Renumbering};
+use crate::engine::slots::{SlotSet, SlotWords};
 
 /// Who has joined whom, and the pinned transactions.
 #[derive(Default)]
@@ -88,13 +88,13 @@ impl Family {
     }
 
     /// Lets go of what need not be pinned (any more).
-    pub(super) fn prune<S: SlotSet>(&mut self, threads: &[Thread], graph: &mut Ancestors<S>) {
-        let mut running = S::empty();
+    pub(super) fn prune<W: SlotWords>(&mut self, threads: &[Thread], graph: &mut Ancestors<W>) {
+        let mut running = SlotSet::empty();
         for thread in threads.iter().filter(|t| t.current != Node::DEAD) {
             running.insert(graph.slot_of(thread.current));
         }
         for pinned in &mut self.pinned {
-            let mut known = S::empty();
+            let mut known = SlotSet::empty();
             pinned.retain(|&node| {
                 let mut before = graph.before(node).clone();
                 before.keep(&running);
@@ -112,11 +112,11 @@ impl Family {
     }
 
     /// Lets go of the pinned transactions of a child that come after the one that has joined it.
-    pub(super) fn release<S: SlotSet>(
+    pub(super) fn release<W: SlotWords>(
         &mut self,
         child: ThreadId,
         joiner: Node,
-        graph: &mut Ancestors<S>,
+        graph: &mut Ancestors<W>,
     ) {
         let slot = graph.slot_of(joiner);
         let pinned = &mut self.pinned[child.index()];
@@ -133,13 +133,13 @@ impl Family {
 
     /// Whether a stranger is on the way from `current`, a transaction of `thread`, to something in
     /// `set`, which is closed.
-    pub(super) fn is_interfered<S: SlotSet>(
+    pub(super) fn is_interfered<W: SlotWords>(
         &self,
         thread: ThreadId,
         current: Node,
-        set: &S,
+        set: &SlotSet<W>,
         threads: &[Thread],
-        graph: &Ancestors<S>,
+        graph: &Ancestors<W>,
     ) -> bool {
         let slot = graph.slot_of(current);
         let after_current = |node: Node| {

@@ -6,15 +6,16 @@
 //! cooperable when there is no cycle between its transactions.
 //!
 //! COPPER reports an event that would close a cycle, and leaves its edge out. SILVER puts a yield
-//! just before it. Here both are one: the first missing yield is the first violation, and what
-//! follows is judged as if that yield had been there. So no violation is reported for the only
-//! reason that an earlier one was. As in the paper, the edge that would close the cycle enters a
-//! fresh transaction; unlike in its Figure 6 taken literally, so do all other edges of the event:
+//! just before it. Here both are one analysis: the first missing yield is the first violation, and
+//! what follows is judged as if that yield had been there. So no violation is reported only because
+//! of an earlier one. As in the paper, the edge that would close the cycle enters a fresh
+//! transaction; unlike in its Figure 6 taken literally, so do all other edges of the event:
 //! otherwise those added first could be left behind in the old transaction.
 //!
-//! The engine is the running-ancestor graph with other boundaries. A thread's transaction starts
-//! with the first event after a split, and it is over when the thread is joined, since nothing can
-//! enter it any more.
+//! The engine is the running-ancestor graph (`engine::ancestors`) with other boundaries: nearly
+//! every event belongs to a running transaction here, and a cycle never stays in the graph. A
+//! thread's transaction starts with the first event after a split, and it is over when the thread is
+//! joined, since nothing can enter it any more.
 //!
 //! With [`Options::join_yields_to_child`], a join splits nothing, see [`family`].
 
@@ -30,18 +31,18 @@ mod tests;
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, EventNo, Op, ThreadId};
+use paceline_trace::{Batch, Event, EventNo, Op, ThreadId, ops};
 
 pub use blocks::{YieldInBlock, YieldKind};
 pub use inferred::{Inferred, InferredYield, Merged, MergedSite, NamedSite, YieldSite, merge};
 pub use reasons::{Reason, Reasons};
 
 use crate::Analysis;
-use crate::engine::ancestors::{Ancestors, Full, Node, Renumbering};
+use crate::engine::ancestors::Ancestors;
 use crate::engine::driver::{Driver, On, Property};
 use crate::engine::frontier::{Frontier, Visitor};
-use crate::engine::precedence::Precedence;
-use crate::engine::slots::SlotSet;
+use crate::engine::precedence::{Full, Node, Precedence, Relevance, Renumbering};
+use crate::engine::slots::{SlotSet, SlotWords};
 use blocks::OpenBlocks;
 use family::Family;
 
@@ -58,7 +59,7 @@ pub struct Options {
 pub struct Cooperability(Driver<Yields>);
 
 impl Cooperability {
-    /// A fresh one.
+    /// Starts the analysis.
     pub fn new(options: Options) -> Cooperability {
         Cooperability(Driver::new(Yields::new(options)))
     }
@@ -73,7 +74,7 @@ impl Cooperability {
         self.inferred().positions().first().copied()
     }
 
-    /// Which yields, written, implied or missing, are inside of blocks declared atomic.
+    /// The yields inside of blocks declared atomic, whether written, implied or missing.
     pub fn yields_in_blocks(&self) -> &[YieldInBlock] {
         self.0.property().blocks.found()
     }
@@ -92,7 +93,7 @@ impl Analysis for Cooperability {
 struct Thread {
     /// The transaction that runs, if any.
     current: Node,
-    /// The transaction before it; of a thread that has not acted yet, the one that forked it.
+    /// The transaction before it; before the thread's first event, the one that forked it.
     last: Node,
     /// The first event of the transaction that runs or comes next; 0 if there is none yet.
     begin: EventNo,
@@ -100,7 +101,7 @@ struct Thread {
 
 const IDLE: Thread = Thread { current: Node::DEAD, last: Node::DEAD, begin: 0 };
 
-/// Transactions are what is between two yields.
+/// A transaction is what a thread does between two yields.
 struct Yields {
     threads: Vec<Thread>,
     blocks: OpenBlocks,
@@ -127,56 +128,48 @@ impl Property for Yields {
     }
 
     #[inline(always)]
-    fn is_settled(&self) -> bool {
+    fn is_decided(&self) -> bool {
         self.first_only && !self.inferred.is_empty()
     }
 }
 
-impl<S: SlotSet> On<Ancestors<S>> for Yields {
+impl<W: SlotWords> On<Ancestors<W>> for Yields {
     #[inline(always)]
     fn event(
         &mut self,
         number: EventNo,
         event: &Event,
-        graph: &mut Ancestors<S>,
+        graph: &mut Ancestors<W>,
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
         // At most one transaction begins at an event.
         graph.ensure_room()?;
-        let mut step = Step { yields: self, graph, frontier, number, event };
+        let mut update = YieldsUpdate { yields: self, graph, frontier, number, event };
         match event.op {
-            Op::Begin(label) => step.yields.blocks.begin(event, label),
-            Op::End(_) => step.yields.blocks.end(event.thread),
+            Op::Begin(label) => update.yields.blocks.begin(event, label),
+            Op::End(_) => update.yields.blocks.end(event.thread),
             Op::Yield => {
-                step.end_transaction(YieldKind::Written);
+                update.end_transaction(YieldKind::Written);
                 // It belongs to the new transaction, which has no edges before the next event.
-                step.yields.threads[event.thread.index()].begin = number;
+                update.yields.threads[event.thread.index()].begin = number;
             }
             Op::PreWait(_) => {
-                step.conflict(Node::DEAD);
-                step.end_transaction(YieldKind::Wait);
+                update.conflict(Node::DEAD);
+                update.end_transaction(YieldKind::Wait);
             }
-            Op::Join(child) => step.join(child),
+            Op::Join(child) => update.join(child),
             Op::Fork(child) => {
-                let node = step.conflict(Node::DEAD);
-                step.yields.threads[child.index()].last = node;
+                let node = update.conflict(Node::DEAD);
+                update.yields.threads[child.index()].last = node;
             }
-            Op::Read(_)
-            | Op::Write(_)
+            ops!(Access | Semaphore | Barrier)
             | Op::Acquire(_)
             | Op::Release(_)
             | Op::AcquireShared(_)
             | Op::ReleaseShared(_)
             | Op::PostWait(_)
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {
-                step.conflict(Node::DEAD);
+            | Op::Notify(_) => {
+                update.conflict(Node::DEAD);
             }
         }
         Ok(())
@@ -194,29 +187,29 @@ impl Yields {
         }
     }
 
-    /// The transaction that the next event of a thread comes after: the one that runs, or the
+    /// The transaction that the next event of a thread happens after: the running one, or else the
     /// last one.
     fn node_of(&self, thread: ThreadId) -> Node {
         let Thread { current, last, .. } = self.threads[thread.index()];
         if current == Node::DEAD { last } else { current }
     }
 
-    /// Whether there is a cycle when `set`, which is closed, comes before `current`, which is a
-    /// transaction of `thread` and in that set.
-    fn closes_cycle<S: SlotSet>(
+    /// Whether it is a violation that `set`, which is closed, precedes `current`, which is a
+    /// transaction of `thread` and a member of that set.
+    fn closes_cycle<W: SlotWords>(
         &self,
         thread: ThreadId,
         current: Node,
-        set: &S,
-        graph: &Ancestors<S>,
+        set: &SlotSet<W>,
+        graph: &Ancestors<W>,
     ) -> bool {
         let Yields { threads, family, .. } = self;
         let interfered = |f: &Family| f.is_interfered(thread, current, set, threads, graph);
         family.as_ref().is_none_or(interfered)
     }
 
-    /// A transaction of `thread`, that is not its current one any more, can change no more.
-    fn over<S: SlotSet>(&mut self, thread: ThreadId, node: Node, graph: &mut Ancestors<S>) {
+    /// Retires a transaction of `thread` that is no longer its current one: nothing can enter it.
+    fn retire<W: SlotWords>(&mut self, thread: ThreadId, node: Node, graph: &mut Ancestors<W>) {
         match &mut self.family {
             None => graph.end(node),
             Some(family) => {
@@ -230,15 +223,15 @@ impl Yields {
 }
 
 /// One event, and everything that it may change.
-struct Step<'a, S> {
+struct YieldsUpdate<'a, W> {
     yields: &'a mut Yields,
-    graph: &'a mut Ancestors<S>,
+    graph: &'a mut Ancestors<W>,
     frontier: &'a mut Frontier,
     number: EventNo,
     event: &'a Event,
 }
 
-impl<S: SlotSet> Step<'_, S> {
+impl<W: SlotWords> YieldsUpdate<'_, W> {
     /// The thread yields: the next event starts a transaction.
     fn end_transaction(&mut self, kind: YieldKind) {
         self.yields.blocks.yields(kind, self.number, self.event);
@@ -247,7 +240,7 @@ impl<S: SlotSet> Step<'_, S> {
         if thread.current != Node::DEAD {
             let ended = thread.current;
             *thread = Thread { current: Node::DEAD, last: ended, begin: 0 };
-            self.yields.over(id, ended, self.graph);
+            self.yields.retire(id, ended, self.graph);
         }
     }
 
@@ -276,7 +269,7 @@ impl<S: SlotSet> Step<'_, S> {
         if self.yields.family.is_some() && self.graph.before(ended).contains(joiner_slot) {
             self.graph.end(ended);
         } else {
-            self.yields.over(child, ended, self.graph);
+            self.yields.retire(child, ended, self.graph);
         }
     }
 
@@ -292,7 +285,7 @@ impl<S: SlotSet> Step<'_, S> {
         let yields = &*self.yields;
         let mut split = Split { yields, graph: self.graph, id, current: before, set: None };
         split.after(also);
-        let current = self.frontier.step(id, self.event.op, &mut split);
+        let current = self.frontier.event(id, self.event.op, &mut split);
         if current != before {
             self.infer(before, current);
         }
@@ -318,25 +311,25 @@ impl<S: SlotSet> Step<'_, S> {
         *thread = Thread { current: new, last: old, begin: self.number };
         let event = self.number;
         self.yields.inferred.add(InferredYield { event, thread: id, op, site, begin });
-        self.yields.over(id, old, self.graph);
+        self.yields.retire(id, old, self.graph);
     }
 }
 
-fn begin<S: SlotSet>(graph: &mut Ancestors<S>, last: Node) -> Node {
-    graph.begin(last).expect("room has been made before the event")
+fn begin<W: SlotWords>(graph: &mut Ancestors<W>, last: Node) -> Node {
+    graph.begin(last).expect("`ensure_room` was called before the event")
 }
 
 /// Collects the edges of an event. They enter the thread's transaction, or, if that would close a
 /// cycle, a fresh one: all of them.
-struct Split<'a, S> {
+struct Split<'a, W> {
     yields: &'a Yields,
-    graph: &'a mut Ancestors<S>,
+    graph: &'a mut Ancestors<W>,
     id: ThreadId,
     current: Node,
-    set: Option<S>,
+    set: Option<SlotSet<W>>,
 }
 
-impl<S: SlotSet> Split<'_, S> {
+impl<W: SlotWords> Split<'_, W> {
     #[inline(never)]
     fn add(&mut self, node: Node) {
         let reach = self.graph.reach(node);
@@ -347,7 +340,7 @@ impl<S: SlotSet> Split<'_, S> {
     }
 
     #[inline(never)]
-    fn enter(&mut self, set: &S) -> Node {
+    fn enter(&mut self, set: &SlotSet<W>) -> Node {
         let slot = self.graph.slot_of(self.current);
         if set.contains(slot) && self.yields.closes_cycle(self.id, self.current, set, self.graph) {
             self.current = begin(self.graph, self.current);
@@ -357,7 +350,19 @@ impl<S: SlotSet> Split<'_, S> {
     }
 }
 
-impl<S: SlotSet> Visitor for Split<'_, S> {
+impl<W: SlotWords> Visitor for Split<'_, W> {
+    type Graph = Ancestors<W>;
+
+    #[inline(always)]
+    fn graph(&self) -> &Ancestors<W> {
+        self.graph
+    }
+
+    #[inline(always)]
+    fn matters(&self, node: Node) -> bool {
+        !self.graph.is_dead(node)
+    }
+
     #[inline(always)]
     fn after(&mut self, node: Node) {
         if self.graph.is_dead(node)
@@ -370,24 +375,10 @@ impl<S: SlotSet> Visitor for Split<'_, S> {
     }
 
     #[inline(always)]
-    fn settle(&mut self) -> Node {
+    fn finish(&mut self) -> Node {
         match self.set.take() {
             None => self.current,
             Some(set) => self.enter(&set),
         }
-    }
-
-    #[inline(always)]
-    fn is_dead(&self, node: Node) -> bool {
-        self.graph.is_dead(node)
-    }
-
-    fn implies(&self, newer: Node, older: Node) -> bool {
-        self.graph.implies(newer, older)
-    }
-
-    #[inline(always)]
-    fn horizon(&self, newer: Node) -> Node {
-        self.graph.horizon(newer)
     }
 }

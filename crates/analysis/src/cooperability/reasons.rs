@@ -16,11 +16,12 @@ use paceline_trace::{
 use super::{Inferred, InferredYield, Options, Yields};
 use crate::Analysis;
 use crate::definition::conflict::{Act, act};
-use crate::engine::ancestors::{Ancestors, Full, Node, Renumbering};
+use crate::engine::ancestors::Ancestors;
 use crate::engine::driver::{Driver, On, Property};
 use crate::engine::frontier::Frontier;
+use crate::engine::precedence::{Full, Node, Renumbering};
 use crate::engine::rounds::Rounds;
-use crate::engine::slots::SlotSet;
+use crate::engine::slots::SlotWords;
 
 /// Why a yield is missing: without it, the transaction that it ends would come before and after
 /// the transaction of an earlier event.
@@ -123,17 +124,17 @@ impl Property for Watch {
         self.watched.values_mut().flatten().for_each(|latest| latest.node = new.of(latest.node));
     }
 
-    fn is_settled(&self) -> bool {
+    fn is_decided(&self) -> bool {
         self.wanted.is_empty()
     }
 }
 
-impl<S: SlotSet> On<Ancestors<S>> for Watch {
+impl<W: SlotWords> On<Ancestors<W>> for Watch {
     fn event(
         &mut self,
         number: EventNo,
         event: &Event,
-        graph: &mut Ancestors<S>,
+        graph: &mut Ancestors<W>,
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
         graph.ensure_room()?;
@@ -202,12 +203,12 @@ impl Watch {
         }
     }
 
-    fn explain<S: SlotSet>(
+    fn explain<W: SlotWords>(
         &mut self,
         missing: InferredYield,
         event: &Event,
         round: Option<usize>,
-        graph: &mut Ancestors<S>,
+        graph: &mut Ancestors<W>,
     ) {
         let current = self.yields.node_of(event.thread);
         let slot = graph.slot_of(current);

@@ -46,7 +46,7 @@ impl<T> ByThread<T> {
         self.0.iter().map(|(thread, value)| (*thread, value))
     }
 
-    /// All values, to be changed.
+    /// All values, mutable.
     #[inline]
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut().map(|(_, value)| value)

@@ -2,15 +2,15 @@
 //! conflicts with a later event exactly when it sends on a channel on which the later one
 //! receives. A channel is a thread, a variable's writes, a lock's releases and so on.
 //!
-//! The definition in [`crate::definition::conflict`] compares pairs; channels lead from an event straight to
-//! its partners. Every event sends and receives on the channel of its own thread; that one is left
-//! out of [`Ports`].
+//! The definition in [`crate::definition::conflict`] compares pairs; channels lead from an event
+//! straight to its partners. Every event sends and receives on the channel of its own thread; that
+//! one is left out of [`Ports`].
 
 use paceline_trace::{Event, LockId, Op, SemaphoreId, ThreadId, VarId};
 
-use crate::engine::rounds::{Round, Rounds};
+use super::rounds::{Round, Rounds};
 
-/// Something that events can be ordered by.
+/// Something by which events are ordered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Channel {
     /// The events of a thread, its fork among the senders and its joins among the receivers.
@@ -25,7 +25,7 @@ pub enum Channel {
     ReleasedShared(LockId),
     /// Sent by posts of a semaphore.
     Posted(SemaphoreId),
-    /// Sent by the arrivals of one round of a barrier; rounds of all barriers are counted.
+    /// Sent by the arrivals of one round of a barrier; rounds are numbered over all barriers.
     Arrived(u32),
 }
 
@@ -50,8 +50,8 @@ impl Ports {
     }
 }
 
-/// Tells the channels of every event; the events must come in the order of the trace, from its
-/// start, because barrier rounds are told apart by their history.
+/// Finds the channels of every event. The events must come in the order of the trace, from its
+/// start, because barrier rounds depend on what came before.
 #[derive(Default)]
 pub struct Channels {
     rounds: Rounds,

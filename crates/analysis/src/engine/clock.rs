@@ -1,27 +1,29 @@
 //! Vector clocks and epochs.
 //!
 //! Time is the number of an event in the trace. A clock says, for each thread, up to which event
-//! that thread's past is known; an event (thread, number) happened before whoever owns the clock
-//! when the clock has reached its number. Event numbers in place of FastTrack's own counters have
-//! two advantages: nothing is ever incremented, and an epoch names the event that it stands for.
+//! that thread's past is known: an event (thread, number) happened before the owner of the clock
+//! when the clock's entry for the thread is at least the number. FastTrack counts releases instead.
+//! Event numbers have two advantages: nothing is ever incremented, and an epoch names the event
+//! that it stands for.
 //!
-//! A thread's own entry is brought up to date only when its clock is given to others
-//! ([`VectorClock::advance`]); until then, what the thread has done since is known to nobody else.
+//! A thread's own entry is brought up to date only when it publishes its clock
+//! ([`VectorClock::advance`]); until then, no other thread can know what it has done since.
 
 use paceline_trace::EventNo;
 
-/// One event by thread and number, in one word. The threads may be those of the trace or those of
-/// one transaction: the clocks that an epoch is compared with say which.
+/// One event by thread and number, in one word. Threads are numbered in the trace or within one
+/// transaction: the clocks that an epoch is compared with determine which.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Epoch(u64);
 
+/// 2^40 events are more than a disk holds; 2^24 threads are more than a system runs.
 const TIME_BITS: u32 = 40;
 const TIME: u64 = (1 << TIME_BITS) - 1;
 
 impl Epoch {
     /// No event: before everything.
     pub const NEVER: Epoch = Epoch(0);
-    /// How many threads can be told apart.
+    /// How many threads there can be.
     pub const THREADS: usize = 1 << (64 - TIME_BITS);
     /// The last event number that fits.
     pub const LAST: EventNo = TIME;
@@ -46,8 +48,8 @@ impl Epoch {
     }
 
     /// Whether this event is by the thread of `start` and not before it. `start` is the first
-    /// event since that thread last told others what it knows: between the two, its events
-    /// cannot be told apart.
+    /// event after that thread last published its clock: to other threads, its events since then
+    /// are indistinguishable.
     #[inline(always)]
     pub fn is_since(self, start: Epoch) -> bool {
         self >= start && self.thread() == start.thread()
@@ -74,7 +76,7 @@ impl VectorClock {
         epoch.number() <= self.get(epoch.thread())
     }
 
-    /// Event `number` of `thread` and those before it are known from now on.
+    /// Learns event `number` of `thread` and those before it.
     #[inline]
     pub fn advance(&mut self, thread: usize, number: EventNo) {
         if self.known.len() <= thread {
@@ -83,7 +85,7 @@ impl VectorClock {
         self.known[thread] = self.known[thread].max(number);
     }
 
-    /// What `other` knows is known from now on.
+    /// Learns everything that `other` knows.
     #[inline]
     pub fn join(&mut self, other: &VectorClock) {
         if self.known.len() < other.known.len() {
@@ -99,21 +101,21 @@ impl VectorClock {
         self.known.iter().enumerate().all(|(thread, &number)| number <= other.get(thread))
     }
 
-    /// Knows from now on exactly what `other` knows; the memory is used again.
+    /// Becomes a copy of `other`, in the same memory.
     #[inline]
     pub fn assign(&mut self, other: &VectorClock) {
         self.known.clear();
         self.known.extend_from_slice(&other.known);
     }
 
-    /// Knows nothing from now on; the memory is kept.
+    /// Forgets everything; the memory is kept.
     #[inline]
     pub fn clear(&mut self) {
         self.known.clear();
     }
 }
 
-/// Two different elements of a slice, the second to be changed.
+/// Two different elements of a slice, the second one mutable.
 #[inline]
 pub(crate) fn pair<T>(items: &mut [T], read: usize, write: usize) -> (&T, &mut T) {
     debug_assert_ne!(read, write);

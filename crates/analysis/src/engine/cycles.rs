@@ -1,17 +1,18 @@
-//! What an engine keeps of the cycles that it meets. A bug that happens a million times is one
-//! finding with a count, so cycles are grouped as they come, by the block and the two places in
-//! the source, and only a few of each group are kept to be explained.
+//! The cycles that an engine has found. A bug that happens a million times is one finding with a
+//! count, so cycles are grouped as they are found, by the block and the source location of the
+//! closing event, and only a few of each group are kept to be explained.
 
 use hashbrown::HashMap;
 use paceline_trace::{EventNo, LabelId, Site, ThreadId};
 
 use crate::Cycle;
 
-/// How many cycles of a group are kept.
+/// How many cycles of a group are kept. They enter the block at the same location, but may leave it
+/// at different ones: then they are different findings.
 const KEPT: usize = 4;
 
-/// How many groups are told apart. A program has that many pairs of places only if its trace
-/// numbers every event anew; then more groups would not tell more.
+/// How many groups there can be. A trace reaches this only if it gives every event a location of
+/// its own; then further groups would say nothing new.
 const GROUPS: usize = 100_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -21,9 +22,9 @@ struct Key {
     site: Site,
 }
 
-/// The block that a transaction is, as far as an engine knows it.
+/// The outermost block that makes up a transaction.
 #[derive(Clone, Copy, Debug)]
-pub struct Block {
+pub struct OutermostBlock {
     /// Its `begin` event.
     pub begin: EventNo,
     /// Its label.
@@ -32,7 +33,7 @@ pub struct Block {
     pub site: Site,
 }
 
-/// Cycles of one block that closed at one place of the source.
+/// Cycles of one block that closed at one source location.
 #[derive(Clone, Copy, Default, Debug)]
 struct Group {
     /// In how many transactions there was such a cycle.
@@ -50,8 +51,8 @@ pub struct Cycles {
     group_of: Vec<usize>,
     groups: Vec<Group>,
     by_key: HashMap<Key, usize>,
-    /// The transaction of each thread that was counted last in each group. A thread runs one at a
-    /// time, but those of different threads may take turns.
+    /// For each group and thread, the transaction that was counted last. A thread runs one at a
+    /// time, but those of several threads may alternate.
     counted: HashMap<(usize, ThreadId), EventNo>,
     total: u64,
 }
@@ -59,7 +60,7 @@ pub struct Cycles {
 impl Cycles {
     /// Adds a cycle that closed with `event` of `thread`, at `site`, in `block`.
     #[cold]
-    pub fn add(&mut self, event: EventNo, thread: ThreadId, site: Site, block: Block) {
+    pub fn add(&mut self, event: EventNo, thread: ThreadId, site: Site, block: OutermostBlock) {
         self.total += 1;
         let begin_site = if block.label.is_named() { Site::UNKNOWN } else { block.site };
         let Some(index) = self.group(Key { label: block.label, begin_site, site }) else { return };
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn cycles_are_grouped_by_block_and_site_and_counted_by_transaction() {
         let mut cycles = Cycles::default();
-        let block = |begin| Block { begin, label: LabelId(0), site: Site::number(1) };
+        let block = |begin| OutermostBlock { begin, label: LabelId(0), site: Site::number(1) };
         for (event, begin) in [(5, 1), (6, 1), (15, 11)] {
             cycles.add(event, ThreadId(0), Site::number(9), block(begin));
         }
@@ -128,11 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn transactions_that_take_turns_are_counted_once() {
+    fn transactions_that_alternate_are_counted_once() {
         let mut cycles = Cycles::default();
         for event in 10..20 {
             let thread = event % 2;
-            let block = Block { begin: thread + 1, label: LabelId(0), site: Site::number(1) };
+            let block =
+                OutermostBlock { begin: thread + 1, label: LabelId(0), site: Site::number(1) };
             cycles.add(event, ThreadId(thread as u32), Site::number(9), block);
         }
         assert_eq!([0, 1].map(|i| cycles.stands_for(i)), [1, 1]);
@@ -143,7 +145,7 @@ mod tests {
     fn a_frequent_cycle_is_counted_not_kept() {
         let mut cycles = Cycles::default();
         for begin in 1..=1000 {
-            let block = Block { begin, label: LabelId(0), site: Site::number(1) };
+            let block = OutermostBlock { begin, label: LabelId(0), site: Site::number(1) };
             cycles.add(begin + 1, ThreadId(0), Site::number(9), block);
         }
         assert_eq!(cycles.kept().len(), KEPT);

@@ -1,44 +1,49 @@
-//! Takes a property through a trace on a graph of transactions: an ordered one ([`crate::engine::ordered`])
-//! while there is no cycle, or sets of running ancestors ([`crate::engine::ancestors`]). The graph, the tables of conflicts ([`crate::engine::frontier`]), their growth and the renumbering of
-//! nodes are the same for atomicity, cooperability and determinism: a [`Property`] only says what
-//! a transaction is, and what to do about a cycle.
+//! Runs a property over a trace on a graph of transactions: an ordered one ([`super::ordered`])
+//! while there is no cycle, or sets of running ancestors ([`super::ancestors`]). The graph, the
+//! tables of conflicts ([`super::frontier`]), their growth and the renumbering of nodes are the
+//! same for atomicity, cooperability and determinism: a [`Property`] only says what a transaction
+//! is, and what a cycle means.
 //!
-//! Sets start with room for sixty-four transactions at once and are made wider when needed.
-//! Nodes are renumbered once as many have been used up as there are objects to look through.
+//! Sets of ancestors start with room for sixty-four transactions at once and are widened when
+//! needed. Nodes are renumbered once as many have been used up as the tables have entries.
 
 use std::ops::ControlFlow;
 
 use paceline_trace::{Access, Batch, Event, EventNo, IdCounts};
 
-use crate::engine::ancestors::{Ancestors, Full, Renumbering};
-use crate::engine::frontier::{Frontier, MOST_NODES};
-use crate::engine::ordered::Ordered;
-use crate::engine::precedence::Precedence;
-use crate::engine::slots::{Unlimited, Words};
+use super::ancestors::Ancestors;
+use super::frontier::{Frontier, MOST_NODES};
+use super::ordered::Ordered;
+use super::precedence::{Full, Precedence, Renumbering};
+use super::slots::{Unlimited, Words};
 
-/// What a transaction is, and what a cycle means.
+/// What a transaction is, and what a cycle means: the part that does not depend on the graph.
 pub trait Property: Send {
-    /// Makes room for that many threads.
+    /// Makes room for this many threads.
     fn reserve(&mut self, threads: usize);
 
-    /// Exchanges every node that is kept here.
+    /// Exchanges every node that the property keeps.
     fn renumber(&mut self, new: &Renumbering);
 
     /// Whether no further event can change the result.
-    fn is_settled(&self) -> bool;
+    fn is_decided(&self) -> bool;
 }
 
 /// A property that can be decided on graphs of one kind.
+///
+/// Events come in the order of the trace. Each is taken by exactly one of the three methods: as
+/// many as possible by [`pass`](On::pass), then one by [`access`](On::access) or
+/// [`event`](On::event). Only the last method has to be written; the others are fast paths.
 pub trait On<G>: Property {
-    /// Takes events as long as they are accesses that change nothing in the graph, seen at a glance,
-    /// as most are. Returns how many.
+    /// Takes events as long as they are accesses that change nothing in the graph, as most do not.
+    /// Returns how many it took.
     #[inline(always)]
     fn pass(&mut self, _: &[Event], _: &G, _: &mut Frontier) -> usize {
         0
     }
 
-    /// Takes an access that was not passed. It is told apart from other events because whoever
-    /// knows that it is one need not choose again.
+    /// Takes an access that `pass` has refused. It is separate from other events because the
+    /// caller already knows that it is an access.
     fn access(
         &mut self,
         number: EventNo,
@@ -50,8 +55,8 @@ pub trait On<G>: Property {
         self.event(number, event, graph, frontier)
     }
 
-    /// Takes an event. When there is no room left in the graph, nothing has been done yet: the
-    /// event comes again, with a wider graph.
+    /// Takes an event. If there is no room left in the graph, it must not have changed anything:
+    /// the event comes again, with a wider graph.
     fn event(
         &mut self,
         number: EventNo,
@@ -85,7 +90,7 @@ enum Width {
     Unlimited(Box<Ancestors<Unlimited>>),
 }
 
-/// Calls the same code for every width.
+/// Expands to the same code for every width.
 macro_rules! each_width {
     ($width:expr, $graph:ident => $result:expr) => {
         match $width {
@@ -104,7 +109,7 @@ impl Default for Width {
 }
 
 impl Width {
-    /// A graph that is not ordered any more, with the edges that broke the order.
+    /// The same graph as sets of ancestors, with the edges that broke the order.
     fn of(mut graph: Box<Ordered>) -> Width {
         let edges = graph.take_cycle();
         let parts = graph.take_apart();
@@ -117,7 +122,7 @@ impl Width {
         for (from, into) in edges {
             each_width!(&mut width, graph => {
                 graph.edge(from, into);
-                graph.settle(into);
+                graph.commit_edges(into);
             });
         }
         width
@@ -133,7 +138,7 @@ impl Width {
     }
 }
 
-/// A property on its way through a trace, on sets of ancestors.
+/// Runs a property on sets of ancestors.
 pub struct Driver<P> {
     width: Width,
     tables: Tables<P>,
@@ -150,12 +155,12 @@ impl<P: OnAncestors> Driver<P> {
         &self.tables.property
     }
 
-    /// Takes the next events. Breaks when nothing that follows can change the result.
+    /// Takes the next events. Breaks when no further event can change the result.
     pub fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
         let mut done = 0;
         while done < batch.events.len() {
             done += self.tables.run_on_width(&mut self.width, batch, done);
-            if self.property().is_settled() {
+            if self.property().is_decided() {
                 return ControlFlow::Break(());
             }
         }
@@ -163,28 +168,28 @@ impl<P: OnAncestors> Driver<P> {
     }
 }
 
-/// A property on its way through a trace: on an ordered graph as long as there is no cycle.
+/// Runs a property on an ordered graph, and on sets of ancestors while there is a cycle.
 pub struct OrderedDriver<P> {
-    graph: Graph,
+    graph: CurrentGraph,
     tables: Tables<P>,
 }
 
-enum Graph {
+enum CurrentGraph {
     Ordered(Box<Ordered>),
-    /// There is a cycle among the transactions that run, or was lately.
-    Closed(Width),
+    /// There is a cycle through running transactions, or was at the last batch.
+    Cyclic(Width),
 }
 
-impl Default for Graph {
+impl Default for CurrentGraph {
     fn default() -> Self {
-        Graph::Ordered(Box::default())
+        CurrentGraph::Ordered(Box::default())
     }
 }
 
 impl<P: OnAncestors + On<Ordered>> OrderedDriver<P> {
     /// Starts at the beginning of a trace.
     pub fn new(property: P) -> OrderedDriver<P> {
-        OrderedDriver { graph: Graph::default(), tables: Tables::new(property) }
+        OrderedDriver { graph: CurrentGraph::default(), tables: Tables::new(property) }
     }
 
     /// The property, with what it has found so far.
@@ -192,71 +197,74 @@ impl<P: OnAncestors + On<Ordered>> OrderedDriver<P> {
         &self.tables.property
     }
 
-    /// Takes the next events. Breaks when nothing that follows can change the result.
+    /// Takes the next events. Breaks when no further event can change the result.
     pub fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
-        self.graph.open();
+        self.graph.order_if_acyclic();
         let mut done = 0;
         while done < batch.events.len() {
             done += match &mut self.graph {
-                Graph::Ordered(graph) => self.tables.run(&mut **graph, batch, done),
-                Graph::Closed(width) => self.tables.run_on_width(width, batch, done),
+                CurrentGraph::Ordered(graph) => self.tables.run(&mut **graph, batch, done),
+                CurrentGraph::Cyclic(width) => self.tables.run_on_width(width, batch, done),
             };
-            if self.property().is_settled() {
+            if self.property().is_decided() {
                 return ControlFlow::Break(());
             }
-            self.graph.close_if_broken();
+            self.graph.exchange_if_broken();
         }
         ControlFlow::Continue(())
     }
 
-    /// No events follow: makes room for whoever has to explain what was found.
+    /// No events follow: frees the memory, which the passes that explain the result may need.
     pub fn finish(&mut self) {
-        self.graph = Graph::default();
+        self.graph = CurrentGraph::default();
         self.tables.frontier = Frontier::default();
     }
 }
 
-impl Graph {
-    /// Goes over to sets of ancestors when a cycle has come up.
-    fn close_if_broken(&mut self) {
-        if let Graph::Ordered(graph) = self
+impl CurrentGraph {
+    /// Exchanges the graph for sets of ancestors when a cycle has broken the order.
+    fn exchange_if_broken(&mut self) {
+        if let CurrentGraph::Ordered(graph) = self
             && graph.is_broken()
         {
-            *self = Graph::Closed(Width::of(std::mem::take(graph)));
+            *self = CurrentGraph::Cyclic(Width::of(std::mem::take(graph)));
         }
     }
 
     /// Goes back to an ordered graph when no cycle is left.
-    fn open(&mut self) {
-        if let Graph::Closed(width) = self
+    fn order_if_acyclic(&mut self) {
+        if let CurrentGraph::Cyclic(width) = self
             && let Some(parts) = each_width!(width, graph => graph.take_apart())
         {
-            *self = Graph::Ordered(Box::new(Ordered::assemble(&parts)));
+            *self = CurrentGraph::Ordered(Box::new(Ordered::assemble(&parts)));
         }
     }
 }
 
-/// Everything that does not depend on the width of the graph.
+/// Everything that does not depend on the kind of graph.
 struct Tables<P> {
     property: P,
     frontier: Frontier,
-    /// Nodes are renumbered when there are that many.
+    /// Nodes are renumbered when there are this many.
     compact_at: usize,
 }
 
-/// Renumbering is not worth while for fewer nodes.
+/// Renumbering is not worth its cost for fewer nodes than this: their links (256 KiB) stay in the
+/// cache.
 const FEWEST_NODES: usize = 1 << 16;
 
-/// How many events' variables are touched ahead of their use, and from how many variables on it
-/// pays: fewer than that fit into the cache anyway.
-const AHEAD: usize = 32;
-const FEW_VARIABLES: usize = 1 << 15;
+/// For how many events the variables are prefetched together. Their cache misses overlap, so it
+/// should be at least as many as the memory system handles at once.
+const PREFETCHED_EVENTS: usize = 32;
+
+/// From how many variables on prefetching pays: fewer (512 KiB) stay in the cache anyway.
+const PREFETCHED_VARIABLES: usize = 1 << 15;
 
 impl<P: OnAncestors> Tables<P> {
-    /// Takes the events of a batch from `start` on. If they do not all fit, makes the sets wider.
+    /// Takes the events of a batch from `start` on. If they do not all fit, widens the sets.
     fn run_on_width(&mut self, width: &mut Width, batch: &Batch, start: usize) -> usize {
         let taken = each_width!(width, graph => self.run(&mut **graph, batch, start));
-        if start + taken < batch.events.len() && !self.property.is_settled() {
+        if start + taken < batch.events.len() && !self.property.is_decided() {
             *width = std::mem::take(width).wider();
         }
         taken
@@ -276,12 +284,13 @@ impl<P: Property> Tables<P> {
     {
         let (events, first) = (&batch.events[start..], batch.first + start as u64);
         self.reserve(graph, &batch.counts);
-        let warm = batch.counts.vars > FEW_VARIABLES;
-        let ahead = if warm { AHEAD } else { events.len().max(1) };
-        for (chunk_index, chunk) in events.chunks(ahead).enumerate() {
-            let start = chunk_index * ahead;
-            if warm {
-                std::hint::black_box(chunk.iter().fold(0, |sum, e| sum ^ self.frontier.warm(e.op)));
+        let prefetches = batch.counts.vars > PREFETCHED_VARIABLES;
+        let size = if prefetches { PREFETCHED_EVENTS } else { events.len().max(1) };
+        for (chunk_index, chunk) in events.chunks(size).enumerate() {
+            let start = chunk_index * size;
+            if prefetches {
+                let prefetch = |sum, event: &Event| sum ^ self.frontier.prefetch(event.op);
+                std::hint::black_box(chunk.iter().fold(0, prefetch));
             }
             let mut next = 0;
             loop {
@@ -297,7 +306,7 @@ impl<P: Property> Tables<P> {
                     return start + next;
                 }
                 next += 1;
-                if self.property.is_settled() || graph.is_broken() {
+                if self.property.is_decided() || graph.is_broken() {
                     return start + next;
                 }
             }
@@ -317,13 +326,13 @@ impl<P: Property> Tables<P> {
         let new = graph.compact();
         self.frontier.renumber(&new);
         self.property.renumber(&new);
-        let some = FEWEST_NODES.max(self.frontier.size());
-        self.compact_at = (graph.nodes() + some).min(MOST_NODES / 2);
+        let more = FEWEST_NODES.max(self.frontier.size());
+        self.compact_at = (graph.nodes() + more).min(MOST_NODES / 2);
     }
 }
 
-/// Takes a property through a trace with as many renumberings, sweeps and changes of width as can
-/// be: housekeeping must change nothing.
+/// Runs a property over a trace with as many renumberings, sweeps and changes of width as possible:
+/// housekeeping must change nothing.
 #[cfg(test)]
 pub fn under_stress<P: OnAncestors + On<Ancestors<tests::Two>>>(
     property: P,
@@ -340,15 +349,15 @@ pub fn under_stress<P: OnAncestors + On<Ancestors<tests::Two>>>(
                 tables.run(graph, batch, start)
             }
         };
-        if start + taken < batch.events.len() && !tables.property.is_settled() {
+        if start + taken < batch.events.len() && !tables.property.is_decided() {
             wide = narrow.take().map(Ancestors::widen);
         }
-        (taken, tables.property.is_settled())
+        (taken, tables.property.is_decided())
     });
     tables.property
 }
 
-/// The same with an ordered graph, which is also taken apart all the time.
+/// The same with an ordered graph, which is also exchanged again and again.
 #[cfg(test)]
 pub fn ordered_under_stress<P: OnAncestors + On<Ordered>>(
     property: P,
@@ -359,20 +368,20 @@ pub fn ordered_under_stress<P: OnAncestors + On<Ordered>>(
     tests::in_small_batches(trace, |batch, start| {
         let tables = &mut driver.tables;
         tables.compact_at = 1 + turn % 2 * FEWEST_NODES;
-        driver.graph.open();
+        driver.graph.order_if_acyclic();
         turn += 1;
-        if let Graph::Ordered(graph) = &mut driver.graph {
+        if let CurrentGraph::Ordered(graph) = &mut driver.graph {
             graph.sweep_often();
             if turn % 3 == 0 {
-                driver.graph = Graph::Closed(Width::of(std::mem::take(graph)));
+                driver.graph = CurrentGraph::Cyclic(Width::of(std::mem::take(graph)));
             }
         }
         let taken = match &mut driver.graph {
-            Graph::Ordered(graph) => tables.run(&mut **graph, batch, start),
-            Graph::Closed(width) => tables.run_on_width(width, batch, start),
+            CurrentGraph::Ordered(graph) => tables.run(&mut **graph, batch, start),
+            CurrentGraph::Cyclic(width) => tables.run_on_width(width, batch, start),
         };
-        driver.graph.close_if_broken();
-        (taken, tables.property.is_settled())
+        driver.graph.exchange_if_broken();
+        (taken, tables.property.is_decided())
     });
     driver.tables.property
 }
@@ -380,10 +389,10 @@ pub fn ordered_under_stress<P: OnAncestors + On<Ordered>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::slots::SlotSet;
+    use crate::engine::slots::SlotWords;
 
-    /// Calls `take` with batches of three events, and where to start in them, until all are taken
-    /// or it says so. It says how many it took.
+    /// Calls `take` with batches of three events, and where to start in them. It returns how many
+    /// it took, and whether to stop.
     pub fn in_small_batches(
         trace: &paceline_trace::Trace,
         mut take: impl FnMut(&Batch, usize) -> (usize, bool),
@@ -394,9 +403,9 @@ mod tests {
             let batch = Batch { first, events: events.to_vec(), counts, ..Batch::default() };
             let mut done = 0;
             while done < events.len() {
-                let (taken, settled) = take(&batch, done);
+                let (taken, is_decided) = take(&batch, done);
                 done += taken;
-                if settled {
+                if is_decided {
                     return;
                 }
             }
@@ -407,11 +416,11 @@ mod tests {
     #[derive(Clone, Copy, PartialEq, Eq, Hash)]
     pub struct Two([u64; 1]);
 
-    impl SlotSet for Two {
+    impl SlotWords for Two {
         const CAPACITY: usize = 2;
 
-        fn empty() -> Self {
-            Two([0])
+        fn from_words(words: &[u64]) -> Self {
+            Two([words.first().copied().unwrap_or(0)])
         }
 
         fn words(&self) -> &[u64] {
@@ -420,10 +429,6 @@ mod tests {
 
         fn words_for(&mut self, _slot: usize) -> &mut [u64] {
             &mut self.0
-        }
-
-        fn from_words(words: &[u64]) -> Self {
-            Two([words[0]])
         }
     }
 }

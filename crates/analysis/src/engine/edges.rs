@@ -1,9 +1,8 @@
-//! How the edges of one event enter the graph: [`Inside`] a transaction that runs, or into a
+//! How the edges of one event enter the graph: [`Inside`] a running transaction, or into a
 //! [`Single`] event that is a transaction by itself.
 
-use crate::engine::ancestors::Node;
-use crate::engine::frontier::Visitor;
-use crate::engine::precedence::Precedence;
+use super::frontier::Visitor;
+use super::precedence::{Node, Precedence, Relevance, covers};
 
 /// An event of a running transaction.
 pub struct Inside<'a, G> {
@@ -14,7 +13,7 @@ pub struct Inside<'a, G> {
 }
 
 impl<'a, G: Precedence> Inside<'a, G> {
-    /// An event of a transaction that runs.
+    /// An event of `current`, which runs.
     #[inline(always)]
     pub fn new(graph: &'a mut G, current: Node) -> Self {
         Inside { graph, current, cycle: false }
@@ -22,54 +21,43 @@ impl<'a, G: Precedence> Inside<'a, G> {
 }
 
 impl<G: Precedence> Visitor for Inside<'_, G> {
+    type Graph = G;
+
+    #[inline(always)]
+    fn graph(&self) -> &G {
+        self.graph
+    }
+
+    #[inline(always)]
+    fn matters(&self, node: Node) -> bool {
+        is_news(self.graph, self.current, node)
+    }
+
     #[inline(always)]
     fn after(&mut self, node: Node) {
-        if !self.graph.covers(self.current, node) && node != self.current {
+        if !covers(self.graph, self.current, node) && node != self.current {
             self.cycle |= self.graph.edge(node, self.current);
         }
     }
 
     #[inline(always)]
-    fn settle(&mut self) -> Node {
-        self.graph.settle(self.current);
+    fn finish(&mut self) -> Node {
+        self.graph.commit_edges(self.current);
         self.current
-    }
-
-    #[inline(always)]
-    fn is_dead(&self, node: Node) -> bool {
-        self.graph.is_dead(node)
-    }
-
-    fn implies(&self, newer: Node, older: Node) -> bool {
-        self.graph.implies(newer, older)
-    }
-
-    fn are_alike(&self, one: Node, other: Node) -> bool {
-        self.graph.are_alike(one, other)
-    }
-
-    #[inline(always)]
-    fn horizon(&self, newer: Node) -> Node {
-        self.graph.horizon(newer)
-    }
-
-    #[inline(always)]
-    fn matters(&self, node: Node) -> bool {
-        !(self.graph.covers(self.current, node) | (node == self.current) | self.graph.is_gone(node))
     }
 }
 
-/// An event that is a transaction by itself. No edge leaves it before all have come in, so it
-/// cannot close a cycle.
+/// An event that is a transaction by itself. No edge leaves it before all of its own have entered,
+/// so it cannot close a cycle.
 pub struct Single<'a, G: Precedence> {
     graph: &'a mut G,
-    /// The transaction of the same thread before it.
+    /// The previous transaction of the same thread.
     last: Node,
     sources: G::Sources,
 }
 
 impl<'a, G: Precedence> Single<'a, G> {
-    /// A single event of a thread whose transaction before it was `last`.
+    /// A single event of a thread whose previous transaction is `last`.
     #[inline(always)]
     pub fn new(graph: &'a mut G, last: Node) -> Self {
         Single { graph, last, sources: G::Sources::default() }
@@ -77,38 +65,33 @@ impl<'a, G: Precedence> Single<'a, G> {
 }
 
 impl<G: Precedence> Visitor for Single<'_, G> {
+    type Graph = G;
+
+    #[inline(always)]
+    fn graph(&self) -> &G {
+        self.graph
+    }
+
+    #[inline(always)]
+    fn matters(&self, node: Node) -> bool {
+        is_news(self.graph, self.last, node)
+    }
+
     #[inline(always)]
     fn after(&mut self, node: Node) {
-        if !self.graph.covers(self.last, node) {
+        if !covers(self.graph, self.last, node) {
             self.graph.gather(&mut self.sources, node);
         }
     }
 
     #[inline(always)]
-    fn settle(&mut self) -> Node {
+    fn finish(&mut self) -> Node {
         self.graph.single(self.last, &mut self.sources)
     }
+}
 
-    #[inline(always)]
-    fn is_dead(&self, node: Node) -> bool {
-        self.graph.is_dead(node)
-    }
-
-    fn implies(&self, newer: Node, older: Node) -> bool {
-        self.graph.implies(newer, older)
-    }
-
-    fn are_alike(&self, one: Node, other: Node) -> bool {
-        self.graph.are_alike(one, other)
-    }
-
-    #[inline(always)]
-    fn horizon(&self, newer: Node) -> Node {
-        self.graph.horizon(newer)
-    }
-
-    #[inline(always)]
-    fn matters(&self, node: Node) -> bool {
-        !(self.graph.covers(self.last, node) | (node == self.last) | self.graph.is_gone(node))
-    }
+/// Whether an edge from `node` may say more than that the event happens after `known`.
+#[inline(always)]
+fn is_news(graph: &impl Relevance, known: Node, node: Node) -> bool {
+    !(covers(graph, known, node) | (node == known) | graph.is_retired(node))
 }

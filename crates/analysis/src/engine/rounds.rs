@@ -1,10 +1,10 @@
-//! Rounds of barriers, for analyses that keep one state per round: in a round all who come in
-//! precede all who go out.
+//! Rounds of barriers, for analyses that keep one state per round: in a round every `enter`
+//! precedes every `exit`.
 //!
-//! A trace does not say which round an event belongs to, so it is read off the order: an `enter`
-//! starts a new round when somebody has left the current one; an `exit` belongs to the round that
-//! its thread entered last, or to the current one if it never entered. Nothing comes into a round
-//! after its first exit.
+//! A trace does not say which round an event belongs to, so this follows from the order: an `enter`
+//! starts a new round when some thread has left the current one; an `exit` belongs to the round
+//! that its thread entered last, or to the current one if it never entered. No thread enters a
+//! round after its first exit.
 //!
 //! A thread may leave a round long after the next one has begun, so several rounds of a barrier can
 //! be alive. A round can be referred to as long as it is current or the last that some thread
@@ -14,12 +14,12 @@
 use hashbrown::HashMap;
 use paceline_trace::{BarrierId, ThreadId};
 
-/// The place of a round's state. The place is used again when the round cannot be met any more.
+/// A round, by the slot of its state. The slot is used again when no event can belong to the round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Round {
     /// A dense index, over all barriers.
     pub slot: usize,
-    /// The round has just begun: what the slot holds belongs to another round.
+    /// Whether the round has just begun: what the slot holds belongs to an earlier round.
     pub fresh: bool,
 }
 
@@ -29,14 +29,14 @@ struct Current {
     left: bool,
 }
 
-/// Tells the rounds of all barriers apart.
+/// Assigns events to the rounds of their barriers.
 #[derive(Default)]
 pub struct Rounds {
     current: Vec<Option<Current>>,
     entered: HashMap<(BarrierId, ThreadId), usize>,
-    /// For each slot, how many can still refer to its round: the barrier itself while the round
-    /// is current, and the threads that entered it last.
-    users: Vec<usize>,
+    /// For each slot, how many references to its round are left: one of the barrier while the round
+    /// is current, and one of each thread that entered it last.
+    references: Vec<usize>,
     free: Vec<usize>,
 }
 
@@ -47,9 +47,9 @@ impl Rounds {
             Some(Current { slot, left: false }) => Round { slot, fresh: false },
             Some(Current { left: true, .. }) | None => self.start(barrier),
         };
-        self.users[round.slot] += 1;
+        self.references[round.slot] += 1;
         if let Some(before) = self.entered.insert((barrier, thread), round.slot) {
-            self.forget(before);
+            self.release(before);
         }
         round
     }
@@ -74,24 +74,24 @@ impl Rounds {
     }
 
     fn start(&mut self, barrier: BarrierId) -> Round {
-        let slot = self.free.pop().unwrap_or(self.users.len());
-        if slot == self.users.len() {
-            self.users.push(0);
+        let slot = self.free.pop().unwrap_or(self.references.len());
+        if slot == self.references.len() {
+            self.references.push(0);
         }
-        self.users[slot] = 1;
+        self.references[slot] = 1;
         if self.current.len() <= barrier.index() {
             self.current.resize(barrier.index() + 1, None);
         }
         let before = self.current[barrier.index()].replace(Current { slot, left: false });
         if let Some(before) = before {
-            self.forget(before.slot);
+            self.release(before.slot);
         }
         Round { slot, fresh: true }
     }
 
-    fn forget(&mut self, slot: usize) {
-        self.users[slot] -= 1;
-        if self.users[slot] == 0 {
+    fn release(&mut self, slot: usize) {
+        self.references[slot] -= 1;
+        if self.references[slot] == 0 {
             self.free.push(slot);
         }
     }
@@ -114,12 +114,16 @@ mod tests {
         assert_eq!(rounds.exit(B, T).slot, first.slot);
         let second = rounds.enter(B, T);
         assert!(second.fresh && second.slot != first.slot);
-        assert_eq!(rounds.exit(B, U).slot, first.slot, "a late one leaves the round it entered");
+        assert_eq!(
+            rounds.exit(B, U).slot,
+            first.slot,
+            "a late thread leaves the round that it entered"
+        );
         assert_eq!(rounds.enter(B, U).slot, second.slot, "which does not end the second round");
     }
 
     #[test]
-    fn who_never_entered_leaves_the_current_round() {
+    fn a_thread_that_never_entered_leaves_the_current_round() {
         let mut rounds = Rounds::default();
         let empty = rounds.exit(B, T);
         assert!(empty.fresh);
@@ -129,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_used_again_once_nobody_can_refer_to_them() {
+    fn slots_are_used_again_once_no_event_can_belong_to_their_round() {
         let mut rounds = Rounds::default();
         for _ in 0..100 {
             for thread in [T, U] {
@@ -139,6 +143,6 @@ mod tests {
                 rounds.exit(B, thread);
             }
         }
-        assert!(rounds.users.len() <= 3);
+        assert!(rounds.references.len() <= 3);
     }
 }

@@ -1,99 +1,118 @@
-//! Sets of slots. A slot stands for a transaction that runs; sixty-four of them fit into one
-//! machine word, which is all that most programs ever need.
+//! Sets of slots. A slot stands for a running transaction; sixty-four of them fit into one machine
+//! word, which is all that most programs ever need.
 
-/// A set of small numbers.
-pub trait SlotSet: Clone + Eq + std::hash::Hash + Send + 'static {
+use std::hash::Hash;
+
+/// The storage of a [`SlotSet`]: slot `s` is bit `s % 64` of word `s / 64`.
+///
+/// Words that are not there count as zero. Two storages are equal, and have equal hashes, when
+/// they hold the same slots. A fixed storage is only ever asked for slots below its capacity.
+pub trait SlotWords: Clone + Eq + Hash + Send + 'static {
     /// How many slots there can be.
     const CAPACITY: usize;
 
-    /// The empty set.
-    fn empty() -> Self;
+    /// The storage that begins with these words, of which there are no more than fit.
+    fn from_words(words: &[u64]) -> Self;
 
-    /// The words of the set, lowest slots first.
+    /// The words, lowest slots first.
     fn words(&self) -> &[u64];
 
-    /// The words of the set, long enough to hold `slot`.
+    /// The words, to be changed; at least as many as hold `slot`.
     fn words_for(&mut self, slot: usize) -> &mut [u64];
+}
 
-    /// Makes a set of its words.
-    fn from_words(words: &[u64]) -> Self;
+/// A set of slots.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct SlotSet<W>(W);
+
+impl<W: SlotWords> SlotSet<W> {
+    /// The empty set.
+    #[inline(always)]
+    pub fn empty() -> Self {
+        SlotSet(W::from_words(&[]))
+    }
+
+    /// The set of the same slots in another storage, in which they must fit.
+    pub fn in_storage<V: SlotWords>(&self) -> SlotSet<V> {
+        SlotSet(V::from_words(self.0.words()))
+    }
 
     /// Whether `slot` is in the set.
     #[inline(always)]
-    fn contains(&self, slot: usize) -> bool {
-        self.words().get(slot / 64).is_some_and(|w| w >> (slot % 64) & 1 != 0)
+    pub fn contains(&self, slot: usize) -> bool {
+        self.0.words().get(slot / 64).is_some_and(|w| w >> (slot % 64) & 1 != 0)
     }
 
     /// Adds `slot`.
     #[inline(always)]
-    fn insert(&mut self, slot: usize) {
-        self.words_for(slot)[slot / 64] |= 1 << (slot % 64);
+    pub fn insert(&mut self, slot: usize) {
+        self.0.words_for(slot)[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Takes `slot` out.
+    /// Removes `slot`.
     #[inline(always)]
-    fn remove(&mut self, slot: usize) {
-        self.words_for(slot)[slot / 64] &= !(1 << (slot % 64));
+    pub fn remove(&mut self, slot: usize) {
+        self.0.words_for(slot)[slot / 64] &= !(1 << (slot % 64));
     }
 
-    /// Whether nothing is in the set.
+    /// Whether the set has no members.
     #[inline(always)]
-    fn is_empty(&self) -> bool {
-        self.words().iter().all(|&w| w == 0)
+    pub fn is_empty(&self) -> bool {
+        self.0.words().iter().all(|&w| w == 0)
     }
 
-    /// Adds everything that is in `other`.
+    /// Adds all members of `other`.
     #[inline(always)]
-    fn add(&mut self, other: &Self) {
-        let theirs = other.words();
+    pub fn add(&mut self, other: &Self) {
+        let theirs = other.0.words();
         if theirs.is_empty() {
             return;
         }
-        let mine = self.words_for(theirs.len() * 64 - 1);
+        let mine = self.0.words_for(theirs.len() * 64 - 1);
         mine.iter_mut().zip(theirs).for_each(|(m, t)| *m |= t);
     }
 
-    /// Keeps only what is also in `other`.
+    /// Keeps only the members that are also in `other`.
     #[inline(always)]
-    fn keep(&mut self, other: &Self) {
-        let theirs = other.words();
-        if self.words().is_empty() {
-            return;
-        }
-        let last = self.words().len() * 64 - 1;
-        for (i, mine) in self.words_for(last).iter_mut().enumerate() {
+    pub fn keep(&mut self, other: &Self) {
+        let theirs = other.0.words();
+        for (i, mine) in self.words_mut().iter_mut().enumerate() {
             *mine &= theirs.get(i).copied().unwrap_or(0);
         }
     }
 
-    /// Whether everything in this set is also in `other`.
+    /// Removes all members of `other`.
     #[inline(always)]
-    fn is_within(&self, other: &Self) -> bool {
-        let theirs = other.words();
-        self.words().iter().enumerate().all(|(i, &m)| m & !theirs.get(i).copied().unwrap_or(0) == 0)
+    pub fn take_out(&mut self, other: &Self) {
+        self.words_mut().iter_mut().zip(other.0.words()).for_each(|(m, t)| *m &= !t);
     }
 
-    /// Whether nothing is in both sets.
     #[inline(always)]
-    fn is_disjoint(&self, other: &Self) -> bool {
-        self.words().iter().zip(other.words()).fold(0, |sum, (m, t)| sum | m & t) == 0
-    }
-
-    /// Takes everything out that is in `other`.
-    #[inline(always)]
-    fn take_out(&mut self, other: &Self) {
-        if self.words().is_empty() {
-            return;
+    fn words_mut(&mut self) -> &mut [u64] {
+        match self.0.words().len() {
+            0 => &mut [],
+            length => self.0.words_for(length * 64 - 1),
         }
-        let last = self.words().len() * 64 - 1;
-        let mine = self.words_for(last);
-        mine.iter_mut().zip(other.words()).for_each(|(m, t)| *m &= !t);
     }
 
-    /// Calls `each` for every slot in the set, in order.
+    /// Whether all members are also in `other`.
     #[inline(always)]
-    fn for_each(&self, mut each: impl FnMut(usize)) {
-        for (i, &word) in self.words().iter().enumerate() {
+    pub fn is_within(&self, other: &Self) -> bool {
+        let theirs = other.0.words();
+        let mut mine = self.0.words().iter().enumerate();
+        mine.all(|(i, &m)| m & !theirs.get(i).copied().unwrap_or(0) == 0)
+    }
+
+    /// Whether no member is also in `other`.
+    #[inline(always)]
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        self.0.words().iter().zip(other.0.words()).fold(0, |sum, (m, t)| sum | m & t) == 0
+    }
+
+    /// Calls `each` for every member, in ascending order.
+    #[inline(always)]
+    pub fn for_each(&self, mut each: impl FnMut(usize)) {
+        for (i, &word) in self.0.words().iter().enumerate() {
             let mut rest = word;
             while rest != 0 {
                 each(i * 64 + rest.trailing_zeros() as usize);
@@ -103,16 +122,18 @@ pub trait SlotSet: Clone + Eq + std::hash::Hash + Send + 'static {
     }
 }
 
-/// A set in `N` words.
+/// Room for `64 * N` slots.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Words<const N: usize>([u64; N]);
 
-impl<const N: usize> SlotSet for Words<N> {
+impl<const N: usize> SlotWords for Words<N> {
     const CAPACITY: usize = N * 64;
 
     #[inline(always)]
-    fn empty() -> Self {
-        Words([0; N])
+    fn from_words(words: &[u64]) -> Self {
+        let mut all = [0; N];
+        all[..words.len()].copy_from_slice(words);
+        Words(all)
     }
 
     #[inline(always)]
@@ -124,16 +145,10 @@ impl<const N: usize> SlotSet for Words<N> {
     fn words_for(&mut self, _slot: usize) -> &mut [u64] {
         &mut self.0
     }
-
-    fn from_words(words: &[u64]) -> Self {
-        let mut set = Self::empty();
-        set.0[..words.len()].copy_from_slice(words);
-        set
-    }
 }
 
-/// A set without a limit, for programs with thousands of transactions at once. Two equal sets
-/// have equal words: there are no zero words at the end.
+/// Room without a limit, for programs that run thousands of transactions at once. Zero words at
+/// the end make no difference to equality.
 #[derive(Clone, Default, Debug)]
 pub struct Unlimited(Vec<u64>);
 
@@ -152,17 +167,17 @@ impl PartialEq for Unlimited {
 
 impl Eq for Unlimited {}
 
-impl std::hash::Hash for Unlimited {
+impl Hash for Unlimited {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.trimmed().hash(state);
     }
 }
 
-impl SlotSet for Unlimited {
+impl SlotWords for Unlimited {
     const CAPACITY: usize = usize::MAX;
 
-    fn empty() -> Self {
-        Unlimited::default()
+    fn from_words(words: &[u64]) -> Self {
+        Unlimited(words.to_vec())
     }
 
     fn words(&self) -> &[u64] {
@@ -175,26 +190,22 @@ impl SlotSet for Unlimited {
         }
         &mut self.0
     }
-
-    fn from_words(words: &[u64]) -> Self {
-        Unlimited(words.to_vec())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn behaves_like_a_set<S: SlotSet>() {
+    fn behaves_like_a_set<W: SlotWords>() {
         let slots = [0, 5, 63, 64, 130];
-        let mut set = S::empty();
+        let mut set = SlotSet::<W>::empty();
         slots.iter().for_each(|&s| set.insert(s));
         let mut seen = Vec::new();
         set.for_each(|s| seen.push(s));
         assert_eq!(seen, slots);
         assert!(set.contains(64) && !set.contains(65) && !set.contains(100_000));
 
-        let mut part = S::empty();
+        let mut part = SlotSet::<W>::empty();
         part.insert(5);
         part.insert(6);
         assert!(!part.is_within(&set));
@@ -202,18 +213,20 @@ mod tests {
         assert!(part.is_within(&set) && !part.is_empty() && !part.contains(6));
         part.add(&set);
         assert!(part == set);
+        let low = SlotSet(W::from_words(&[u64::MAX]));
         let mut rest = set.clone();
-        rest.take_out(&S::from_words(&[u64::MAX]));
+        rest.take_out(&low);
         assert!(!rest.contains(63) && rest.contains(64));
-        assert!(rest.is_disjoint(&S::from_words(&[u64::MAX])) && !rest.is_disjoint(&set));
-        assert!(S::from_words(set.words()) == set);
+        assert!(rest.is_disjoint(&low) && !rest.is_disjoint(&set));
+        assert!(set.in_storage::<W>() == set);
+        assert!(set.in_storage::<Unlimited>().in_storage::<W>() == set);
 
         slots.iter().for_each(|&s| set.remove(s));
-        assert!(set.is_empty() && set == S::empty());
+        assert!(set.is_empty() && set == SlotSet::empty());
     }
 
     #[test]
-    fn every_width_behaves_like_a_set() {
+    fn every_storage_behaves_like_a_set() {
         behaves_like_a_set::<Words<4>>();
         behaves_like_a_set::<Words<16>>();
         behaves_like_a_set::<Unlimited>();

@@ -6,8 +6,8 @@
 
 use paceline_trace::{Event, EventNo, IdCounts, Op};
 
-use crate::engine::ancestors::Node;
 use crate::engine::frontier::{Frontier, Visitor};
+use crate::engine::precedence::{Horizons, Node, Relevance};
 use crate::explain::TransactionRef;
 
 /// Which transactions and edges are kept.
@@ -84,7 +84,7 @@ impl Builder {
         let edges_before = self.edges.len();
         let mut adding = Adding {
             node: if starts { Node(self.dead.len() as u32) } else { thread.current },
-            dead: &self.dead,
+            live: Live { dead: &self.dead },
             edges: &mut self.edges,
             edges_needed: edges_before + usize::from(unary && self.keep == Keep::Cyclic),
         };
@@ -95,7 +95,7 @@ impl Builder {
             let Thread { current, last, .. } = self.threads[child.index()];
             adding.after(if current == Node::DEAD { last } else { current });
         }
-        let node = self.frontier.step(event.thread, event.op, &mut adding);
+        let node = self.frontier.event(event.thread, event.op, &mut adding);
         let entered = self.edges.len() > edges_before;
         if let Op::Fork(child) = event.op {
             self.threads[child.index()].last = node;
@@ -174,39 +174,52 @@ impl Graph {
 /// Adds the edges into one event's transaction.
 struct Adding<'a> {
     node: Node,
-    dead: &'a [bool],
+    live: Live<'a>,
     edges: &'a mut Vec<(u32, u32)>,
     /// The transaction is left out if there are fewer edges in the end.
     edges_needed: usize,
 }
 
-impl Visitor for Adding<'_> {
-    fn after(&mut self, node: Node) {
-        let edge = (node.0, self.node.0);
-        if node != self.node && !self.is_dead(node) && self.edges.last() != Some(&edge) {
-            self.edges.push(edge);
-        }
-    }
+/// Knows which nodes can no longer lie on a cycle, and nothing else.
+struct Live<'a> {
+    dead: &'a [bool],
+}
 
-    fn settle(&mut self) -> Node {
-        if self.edges.len() < self.edges_needed { Node::DEAD } else { self.node }
-    }
-
+impl Relevance for Live<'_> {
     /// The node of the event itself has no entry yet when its transaction starts with it.
     fn is_dead(&self, node: Node) -> bool {
         self.dead.get(node.0 as usize).copied().unwrap_or(false)
     }
 
-    /// The dead are no older than others.
-    fn horizon(&self, _newer: Node) -> Node {
-        Node::DEAD
-    }
-
-    fn covers(&self, _newer: Node, older: Node) -> bool {
-        self.is_dead(older)
+    /// There are none: dead nodes may be younger than live ones.
+    fn horizons(&self) -> Horizons {
+        Horizons { all: Node::DEAD, after_oldest: None }
     }
 
     fn implies(&self, newer: Node, older: Node) -> bool {
         newer == older || self.is_dead(older)
+    }
+}
+
+impl<'a> Visitor for Adding<'a> {
+    type Graph = Live<'a>;
+
+    fn graph(&self) -> &Live<'a> {
+        &self.live
+    }
+
+    fn matters(&self, node: Node) -> bool {
+        !self.live.is_dead(node)
+    }
+
+    fn after(&mut self, node: Node) {
+        let edge = (node.0, self.node.0);
+        if node != self.node && self.matters(node) && self.edges.last() != Some(&edge) {
+            self.edges.push(edge);
+        }
+    }
+
+    fn finish(&mut self) -> Node {
+        if self.edges.len() < self.edges_needed { Node::DEAD } else { self.node }
     }
 }

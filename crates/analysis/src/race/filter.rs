@@ -1,33 +1,34 @@
-//! Leaving out accesses that cannot matter, as SingleTrack's and Velodrome's authors do: a variable
-//! without races is accessed in an order that synchronization makes anyway, so its conflicts add
-//! no order between transactions that is not there without them.
+//! Leaves out accesses that cannot matter, as the authors of SingleTrack and Velodrome do:
+//! synchronization already orders the accesses to a variable without races, so its conflicts add no
+//! order between transactions.
 //!
 //! Two passes: the first runs a [`RaceDetector`] over the whole trace; in the second, analyses that
-//! are wrapped in [`WithoutRaceFree`] are given the rest of the trace only. What stays as it was, for atomicity, cooperability and
-//! external serializability: the verdict, and the event of the first violation. Every pair of
-//! conflicting accesses e, f that is left out has a path of synchronization from e to f, which
-//! ends in f's thread at or before f; so whatever f would close is closed before f. Variables with
-//! atomic accesses are kept: a plain access is not a race with an atomic one, but conflicts. The first
-//! event of each thread is kept, because to fork and join a thread that does nothing orders nothing.
+//! are wrapped in [`WithoutRaceFree`] are given the rest of the trace only. For atomicity,
+//! cooperability and external serializability, the verdict and the event of the first violation stay
+//! the same. Every pair of conflicting accesses e, f that is left out has a path of synchronization
+//! from e to f, which ends in f's thread at or before f; so a cycle that f would close is closed
+//! before f. Variables with atomic accesses are kept: a plain access does not race with an atomic
+//! one, but conflicts. The first event of each thread is kept, because the fork and the join of a
+//! thread that does nothing order nothing.
 //!
 //! What is lost:
 //! - explanations: a cycle is shown by the locks that order it, not by the data that it is about;
 //! - conflict freedom (determinism) of accesses that are ordered only through a thread outside of
 //!   their transaction: the papers' filter loses these too;
-//! - everything that looks at the accesses themselves: Eraser, Atomizer, counts of shared sites.
+//! - everything that examines the accesses themselves: Eraser, Atomizer, counts of shared sites.
 //!
 //! The papers' tools filter in the *same* pass. That loses more: the accesses to a variable before
 //! its first race have been dropped by the time the race is seen, and with them every cycle that
-//! needs one. A filter that has seen the whole trace does not have this hole.
+//! needs one. A filter that has seen the whole trace does not have this gap.
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, EventNo, Op, VarId};
+use paceline_trace::{Batch, Event, EventNo, Op, VarId, ops};
 
 use super::RaceDetector;
 use crate::Analysis;
 
-/// Says which events to keep.
+/// Decides which events to keep.
 pub struct RaceFilter {
     /// For each variable, whether its plain accesses matter.
     kept: Vec<bool>,
@@ -46,37 +47,19 @@ impl RaceFilter {
     #[inline]
     pub fn keeps(&self, event: &Event) -> bool {
         match event.op {
-            Op::Read(var) | Op::Write(var) => self.kept.get(var.index()).is_none_or(|&kept| kept),
-            Op::Acquire(_)
-            | Op::Release(_)
-            | Op::AcquireShared(_)
-            | Op::ReleaseShared(_)
-            | Op::Fork(_)
-            | Op::Join(_)
-            | Op::Begin(_)
-            | Op::End(_)
-            | Op::Yield
-            | Op::PreWait(_)
-            | Op::PostWait(_)
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => true,
+            ops!(Plain(var)) => self.kept.get(var.index()).is_none_or(|&kept| kept),
+            ops!(Atomic | Lock | Thread | Block | Semaphore | Barrier) | Op::Yield => true,
         }
     }
 }
 
-/// An analysis that is not told of the accesses that a [`RaceFilter`] drops. The events that are left
-/// are numbered without gaps; [`WithoutRaceFree::original`] tells the numbers that they had.
+/// An analysis that does not see the accesses that a [`RaceFilter`] drops. The events that are left
+/// are numbered without gaps; [`WithoutRaceFree::original`] maps these numbers to those of the trace.
 pub struct WithoutRaceFree<A> {
     analysis: A,
     filter: RaceFilter,
     numbers: Kept,
-    /// The threads that have acted.
+    /// Whether each thread has had an event.
     acted: Vec<bool>,
     /// What is left of a batch.
     rest: Batch,
@@ -89,7 +72,7 @@ impl<A: Analysis> WithoutRaceFree<A> {
         WithoutRaceFree { analysis, filter, numbers, acted: Vec::new(), rest }
     }
 
-    /// The analysis. The event numbers that it tells are those of the rest.
+    /// The analysis. The event numbers in its results are those of the rest.
     pub fn analysis(&self) -> &A {
         &self.analysis
     }
@@ -130,7 +113,7 @@ impl<A: Analysis> Analysis for WithoutRaceFree<A> {
     }
 }
 
-/// Which events were kept: one bit for each, and a count for each word.
+/// The events that were kept: one bit for each event, and a running count for each word.
 #[derive(Default)]
 struct Kept {
     words: Vec<u64>,

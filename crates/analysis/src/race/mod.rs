@@ -1,24 +1,23 @@
 //! Precise happens-before races with epochs (FastTrack, Flanagan and Freund 2009).
 //!
-//! A race is two conflicting plain accesses that synchronization does not order (`order.rs` says
+//! A race is two conflicting plain accesses that synchronization does not order (`order.rs` lists
 //! what does). Atomic accesses never race, neither with each other nor with plain ones: they are
 //! synchronization.
 //!
-//! What is kept of a variable's accesses is in `history.rs`: the last write and the reads
+//! `engine::history` keeps what matters of a variable's accesses: the last write and the reads
 //! since. The rules:
 //!
-//! - same epoch: the thread did the same since it last told others what it knows: nothing to do,
-//!   because an access of another thread in between would have been a race;
+//! - same epoch: the thread has made an equal access since it last published its clock. Nothing to
+//!   do, because an access of another thread in between would have been a race;
 //! - read: the last write must be known; then the read replaces the reads that are known;
 //! - write: the last write and all reads must be known; then they are forgotten.
 //!
 //! Deviations from the paper. Time is the event's number, so an epoch names the event (see
-//! `engine::clock`). Concurrent reads are a list without the reads that later ones have seen,
-//! not a vector with an entry for each thread: memory follows the number of threads that really
-//! read at once. Nothing is said about a variable after its first race: what comes later is
-//! ordered behind a race, and no longer exact. Hence the set of racy variables is exact, and so is
-//! the second event of each variable's first race; the first event is one of those that the
-//! second one races with.
+//! `engine::clock`). Concurrent reads are a list, without the reads that happened before later
+//! ones, not a vector with an entry for each thread: memory follows the number of threads that
+//! really read at once. A variable is not followed after its first race, because what comes later
+//! is no longer exact. Hence the set of racy variables is exact, and so is the second event of each
+//! variable's first race; the first event is one of those that the second one races with.
 
 mod filter;
 mod order;
@@ -29,11 +28,11 @@ mod tests;
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, EventNo, IdCounts, Kind, Op, ThreadId, VarId};
+use paceline_trace::{Batch, Event, EventNo, IdCounts, Kind, Op, ThreadId, VarId, ops};
 
 use crate::Analysis;
 use crate::engine::clock::Epoch;
-use crate::engine::history::{Access, History, Lists, NO_THREAD};
+use crate::engine::history::{AccessRecord, History, Lists, NO_THREAD};
 use crate::occurrence::Occurrence;
 use order::SyncOrder;
 
@@ -67,7 +66,7 @@ impl RaceDetector {
 
     /// Whether the variable has a race.
     pub fn is_racy(&self, var: VarId) -> bool {
-        self.vars.get(var.index()).is_some_and(History::is_over)
+        self.vars.get(var.index()).is_some_and(History::is_closed)
     }
 
     /// Whether some access to the variable was atomic.
@@ -86,10 +85,11 @@ impl RaceDetector {
         let t = event.thread.index();
         let thread = &self.order.threads[t];
         let history = &mut self.vars[var.index()];
-        if history.is_shared_since(thread.start) || history.is_over() {
+        if history.is_shared_since(thread.start) || history.is_closed() {
             return;
         }
-        let now = Access { epoch: Epoch::new(t, number), site: event.site, kind: Kind::Read };
+        let epoch = Epoch::new(t, number);
+        let now = AccessRecord { epoch, site: event.site, kind: Kind::Read };
         match history.unordered_exclusive(t, &thread.clock) {
             Some(write) => self.race(var, write, now),
             None => history.share(now, &thread.clock, &mut self.lists),
@@ -101,10 +101,11 @@ impl RaceDetector {
         let t = event.thread.index();
         let thread = &self.order.threads[t];
         let history = &mut self.vars[var.index()];
-        if history.is_exclusive_since(thread.start) || history.is_over() {
+        if history.is_exclusive_since(thread.start) || history.is_closed() {
             return;
         }
-        let now = Access { epoch: Epoch::new(t, number), site: event.site, kind: Kind::Write };
+        let epoch = Epoch::new(t, number);
+        let now = AccessRecord { epoch, site: event.site, kind: Kind::Write };
         let write = history.unordered_exclusive(t, &thread.clock);
         match write.or_else(|| history.unordered_shared(t, &thread.clock, &self.lists)) {
             Some(access) => self.race(var, access, now),
@@ -113,8 +114,8 @@ impl RaceDetector {
     }
 
     #[cold]
-    fn race(&mut self, var: VarId, first: Access, second: Access) {
-        let by = |a: Access| a.by(ThreadId(a.epoch.thread() as u32));
+    fn race(&mut self, var: VarId, first: AccessRecord, second: AccessRecord) {
+        let by = |a: AccessRecord| a.by(ThreadId(a.epoch.thread() as u32));
         self.races.push(Race { var, first: by(first), second: by(second) });
         self.vars[var.index()].close(&mut self.lists);
     }
@@ -127,25 +128,9 @@ impl Analysis for RaceDetector {
             match event.op {
                 Op::Read(var) => self.read(var, number, event),
                 Op::Write(var) => self.write(var, number, event),
-                Op::Acquire(_)
-                | Op::Release(_)
-                | Op::AcquireShared(_)
-                | Op::ReleaseShared(_)
-                | Op::Fork(_)
-                | Op::Join(_)
-                | Op::Begin(_)
-                | Op::End(_)
-                | Op::Yield
-                | Op::PreWait(_)
-                | Op::PostWait(_)
-                | Op::Notify(_)
-                | Op::AtomicRead(_)
-                | Op::AtomicWrite(_)
-                | Op::AtomicUpdate(_)
-                | Op::Post(_)
-                | Op::Take(_)
-                | Op::BarrierEnter(_)
-                | Op::BarrierExit(_) => self.order.event(number, event),
+                ops!(Atomic | Lock | Thread | Block | Semaphore | Barrier) | Op::Yield => {
+                    self.order.event(number, event);
+                }
             }
         }
         ControlFlow::Continue(())

@@ -7,15 +7,16 @@ use paceline_trace::{EventNo, Op, Trace, VarId};
 
 use crate::definition::conflict::Conflicts;
 
-/// For each racy variable, the second event of its first race and all that it races with.
+/// For each racy variable, the second event of its first race and all events that it races with.
 pub(crate) type Races = BTreeMap<VarId, (EventNo, Vec<EventNo>)>;
 
-/// Plain accesses conflict, but order nothing across threads; neither do they with atomic ones.
+/// Whether `e` and `f` are ordered directly. Plain accesses conflict, but order nothing across
+/// threads, neither with each other nor with atomic ones.
 fn orders(trace: &Trace, conflicts: &Conflicts, e: usize, f: usize) -> bool {
     let plain = |i: usize| matches!(trace.events[i].op, Op::Read(_) | Op::Write(_));
     let access = |i: usize| trace.events[i].op.variable().is_some();
     let data = access(e) && access(f) && (plain(e) || plain(f));
-    // An access may still be ordered with its own thread, its fork and its join.
+    // An access is still ordered with its own thread, its fork and its join.
     trace.events[e].thread == trace.events[f].thread || !data && conflicts.interfere(e, f)
 }
 

@@ -77,7 +77,7 @@ fn each_kind_of_synchronization_orders() {
 }
 
 #[test]
-fn what_looks_like_synchronization_and_is_not() {
+fn other_events_do_not_order() {
     for (line, race) in [
         ("1:racq(l) 1:w(x) 1:rrel(l) 2:racq(l) 2:w(x)", (2, 5)),
         ("1:acq(l) 1:rel(l) 1:w(x) 2:acq(l) 2:w(x)", (3, 5)),
@@ -88,7 +88,7 @@ fn what_looks_like_synchronization_and_is_not() {
         ("1:fork(2) 1:w(x) 2:w(x)", (2, 3)),
         ("1:w(x) 2:take(s) 1:post(s) 2:w(x)", (1, 4)),
         ("1:w(x) 1:enter(b) 1:exit(b) 2:enter(b) 2:exit(b) 2:w(x)", (1, 6)),
-        // The second thread's round takes the place of the first round in memory.
+        // The second thread's round uses the memory of the first round.
         ("1:w(x) 1:enter(b) 1:exit(b) 1:enter(b) 1:exit(b) 2:enter(b) 2:exit(b) 2:w(x)", (1, 8)),
         ("1:w(x) 1:yield 2:yield 2:w(x)", (1, 4)),
         ("1:begin(m) 1:w(x) 1:end(m) 2:begin(m) 2:w(x)", (2, 5)),
@@ -181,11 +181,11 @@ fn the_filter_changes_no_verdict() {
     assert!(cyclic.get() > 50, "of which {} are not serializable", cyclic.get());
 }
 
-/// Notes the events that it is given, by number and place.
+/// Records the events that it is given, by number and site.
 #[derive(Default)]
-struct Notes(Vec<(EventNo, Site)>);
+struct Received(Vec<(EventNo, Site)>);
 
-impl Analysis for Notes {
+impl Analysis for Received {
     fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
         self.0.extend((batch.first..).zip(batch.events.iter().map(|e| e.site)));
         ControlFlow::Continue(())
@@ -198,7 +198,7 @@ impl Analysis for Notes {
 fn the_filter_numbers_what_it_keeps() {
     let line = "1:w(x) 2:w(y) 1:w(y) 1:r(x) 1:aw(v) 1:r(v) 1:yield";
     let trace = Trace::parse(&[line; 30].join(" ")).unwrap();
-    let mut filtered = WithoutRaceFree::new(Notes::default(), RaceFilter::new(&detect(&trace)));
+    let mut filtered = WithoutRaceFree::new(Received::default(), RaceFilter::new(&detect(&trace)));
     let mut batch = trace.batch();
     for events in trace.events.chunks(50) {
         batch.events = events.to_vec();

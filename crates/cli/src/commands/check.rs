@@ -15,10 +15,11 @@ use paceline_trace::format::Format;
 use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
 
 use crate::args::{ReadArgs, show};
-use crate::asking::{QuestionArgs, Results, ShowArgs, Voice};
+use crate::check_args::CheckArgs;
+use crate::formats::Analysed;
 use crate::output::{Output, cannot_write};
-use crate::picture;
-use crate::showing::Done;
+use crate::perfetto;
+use crate::results::{Destination, Results, ShowArgs};
 use crate::status::{Status, complain, warn};
 
 /// Decide whether traces are atomic, and explain what is not
@@ -38,7 +39,7 @@ pub struct Args {
     #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
     traces: Vec<PathBuf>,
     #[command(flatten)]
-    question: QuestionArgs,
+    check: CheckArgs,
     /// Leave accesses of race-free variables out of the atomicity check (one more pass)
     #[arg(long)]
     filter_race_free: bool,
@@ -58,8 +59,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
-    let mut results = Results::new(&args.show, &args.question, Voice::Stdout, quiet)?;
-    let check = results.check(&args.question).filter_race_free(args.filter_race_free);
+    let mut results =
+        Results::new(&args.show, args.check.max_findings, Destination::Stdout, quiet)?;
+    let check = args.check.check(results.findings_wanted()).filter_race_free(args.filter_race_free);
     refuse_impossible(args)?;
     for path in &args.traces {
         let (trace, done) = one(path, &check, args, quiet)?;
@@ -82,7 +84,12 @@ fn refuse_impossible(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Checks one trace.
-fn one(path: &Path, check: &Check, args: &Args, quiet: bool) -> anyhow::Result<(TraceInput, Done)> {
+fn one(
+    path: &Path,
+    check: &Check,
+    args: &Args,
+    quiet: bool,
+) -> anyhow::Result<(TraceInput, Analysed)> {
     let started = Instant::now();
     let mut trace = args.read.trace(path, quiet)?;
     let checked = match check.decide(&mut trace) {
@@ -96,22 +103,22 @@ fn one(path: &Path, check: &Check, args: &Args, quiet: bool) -> anyhow::Result<(
         write_witness(&trace, witness)?;
     }
     let outcome = Outcome::Report(checked.report);
-    let done = Done { outcome, status: checked.status, took: started.elapsed() };
+    let done = Analysed { outcome, status: checked.status, took: started.elapsed() };
     Ok((trace, done))
 }
 
 /// Draws the trace, of which there is only one, with the findings that are left.
 fn draw(trace: &TraceInput, outcome: &Outcome, args: &Args) -> anyhow::Result<()> {
     match (outcome, &args.perfetto) {
-        (Outcome::Report(report), Some(picture)) => picture::draw(trace, report, picture),
+        (Outcome::Report(report), Some(picture)) => perfetto::draw(trace, report, picture),
         (Outcome::Report(_) | Outcome::Failure(_), _) => Ok(()),
     }
 }
 
-fn failed(name: &str, path: &Path, error: Error) -> Done {
+fn failed(name: &str, path: &Path, error: Error) -> Analysed {
     let outcome = Outcome::Failure(compose::failure(name.to_owned(), &error));
     complain(&anyhow::Error::new(error).context(show(path)));
-    Done { outcome, status: Status::Error, took: Duration::ZERO }
+    Analysed { outcome, status: Status::Error, took: Duration::ZERO }
 }
 
 fn write_witness(trace: &TraceInput, path: &Path) -> anyhow::Result<()> {

@@ -16,8 +16,8 @@ use crate::status::{Status, note};
 
 /// Convert a trace into another format
 ///
-/// The format to read is told by the content, the format to write by the name of the output, which
-/// may end in .gz or .zst besides. In traces of method calls, only the methods that are atomic
+/// The format to read is detected from the content, the format to write from the name of the output,
+/// which may end in .gz or .zst besides. In traces of method calls, only the methods that are atomic
 /// become blocks; `pace` keeps all methods, to be selected later, unless some are selected here.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -32,7 +32,7 @@ pub struct Args {
     /// The file to write; `-` writes to standard output
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
-    /// The format of the output, when its name does not tell
+    /// The format of the output, when its name does not say it
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     to: Option<Format>,
     #[command(flatten)]
@@ -58,7 +58,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         Fault::Writing(error) => anyhow::Error::new(error).context(cannot_write(&args.output)),
     })?;
     output.commit()?;
-    tell(&copied, &open, to, quiet);
+    show_notes(&copied, &open, to, quiet);
     Ok(match copied.reading.events {
         0 => Status::Nothing,
         _ if is_incomplete(&open, &copied.reading) => Status::Incomplete,
@@ -90,7 +90,7 @@ struct Copied {
 }
 
 /// What the user should know about the result.
-fn tell(copied: &Copied, open: &OpenTrace, to: Format, quiet: bool) {
+fn show_notes(copied: &Copied, open: &OpenTrace, to: Format, quiet: bool) {
     if quiet {
         return;
     }

@@ -130,8 +130,8 @@ pub fn run(_args: &Args) -> anyhow::Result<Status> {
     let mut engine = Running::new(Options::default());
     let _ = engine.events(&batch);
     engine.finish();
-    let stories = explain(&batch, engine.cycles()).into_iter().flatten().map(|e| (e, 1));
-    let findings = group(Rule::Atomicity, stories);
+    let explained = explain(&batch, engine.cycles()).into_iter().flatten().map(|e| (e, 1));
+    let findings = group(Rule::Atomicity, explained);
     for finding in &findings {
         writeln!(out, "{}", text::finding(&compose::finding(finding, &trace.symbols)))?;
     }
@@ -156,8 +156,8 @@ mod tests {
             assert!(Validator::default().check(&mut batch).is_ok());
             let mut engine = Running::new(Options::default());
             let _ = engine.events(&batch);
-            let told = explain(&batch, engine.cycles());
-            let blamed = told[0].as_ref().unwrap().blame.unwrap();
+            let explained = explain(&batch, engine.cycles());
+            let blamed = explained[0].as_ref().unwrap().blame.unwrap();
             assert_eq!(blamed, 0);
         }
     }

@@ -17,9 +17,9 @@ use paceline_trace::input;
 use paceline_trace::{Blocks, Source as _, Trace as InMemory};
 
 use crate::args::{ReadArgs, show};
+use crate::extra_files::{ExtraFiles, ExtraFilesArgs};
 use crate::filters::saved;
 use crate::output::{Output, cannot_write, print};
-use crate::outputs::{OutputArgs, Outputs};
 use crate::status::Status;
 
 /// Show one finding in full, or the smallest trace that still shows it
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     minimize: Option<PathBuf>,
     #[command(flatten)]
-    more: OutputArgs,
+    more: ExtraFilesArgs,
     #[command(flatten)]
     read: ReadArgs,
 }
@@ -58,13 +58,13 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         if args.minimize.is_some() {
             bail!("{}: --minimize needs the trace, not a report", name());
         }
-        return tell(args, saved(&args.trace)?);
+        return show_findings(args, saved(&args.trace)?);
     }
     if args.all {
         bail!("{}: --all is for reports; `check` shows all findings of a trace", name());
     }
     let checked = checked(args, quiet).with_context(name)?;
-    let status = tell(args, vec![checked])?;
+    let status = show_findings(args, vec![checked])?;
     if let Some(path) = &args.minimize {
         minimized(args, path, quiet)?;
     }
@@ -84,32 +84,32 @@ fn checked(args: &Args, quiet: bool) -> anyhow::Result<Outcome> {
 }
 
 /// Shows what was asked for.
-fn tell(args: &Args, mut outcomes: Vec<Outcome>) -> anyhow::Result<Status> {
+fn show_findings(args: &Args, mut outcomes: Vec<Outcome>) -> anyhow::Result<Status> {
     let mut left = if args.all { usize::MAX } else { 1 };
     let wanted = |id: &str| args.finding.as_ref().is_none_or(|wanted| *wanted == *id);
-    let mut outputs = Outputs::new(&args.more);
-    let mut told = String::new();
+    let mut outputs = ExtraFiles::new(&args.more);
+    let mut shown = String::new();
     for outcome in &mut outcomes {
         let Some(report) = outcome.report_mut() else { continue };
         report.findings.retain(|f| wanted(&f.id));
         report.findings.truncate(left);
         left = left.saturating_sub(report.findings.len());
         for finding in &report.findings {
-            told += &text::finding(finding);
+            shown += &text::finding(finding);
             // A report may be about several traces.
             if report.input.path != args.trace.to_string_lossy() {
-                told += &format!("in {}\n", report.input.path);
+                shown += &format!("in {}\n", report.input.path);
             }
-            told.push('\n');
+            shown.push('\n');
         }
         if !report.findings.is_empty() {
             outputs.add(outcome);
         }
     }
-    if told.is_empty() {
+    if shown.is_empty() {
         bail!("{}: no finding has this id; `check` lists them", show(&args.trace));
     }
-    print(&told)?;
+    print(&shown)?;
     outputs.write()?;
     Ok(Status::Findings)
 }
@@ -122,8 +122,8 @@ fn minimized(args: &Args, path: &Path, quiet: bool) -> anyhow::Result<()> {
     let batch = trace.batch();
     let _ = engine.events(&batch);
     engine.finish();
-    let told = explain(&batch, engine.cycles()).into_iter().flatten().map(|story| (story, 1));
-    let mut findings = group(Rule::Atomicity, told).into_iter();
+    let explained = explain(&batch, engine.cycles()).into_iter().flatten().map(|e| (e, 1));
+    let mut findings = group(Rule::Atomicity, explained).into_iter();
     let finding = findings
         .find(|f| args.finding.as_ref().is_none_or(|id| *id == f.id(&trace.symbols)))
         .ok_or_else(|| anyhow!("{}: --minimize is for violations of atomicity", name()))?;

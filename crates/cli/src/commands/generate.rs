@@ -26,7 +26,7 @@ pub struct Args {
     /// The file to write; `-` writes to standard output
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     output: PathBuf,
-    /// The format of the output, when its name does not tell
+    /// The format of the output, when its name does not say it
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     to: Option<Format>,
     /// How many events

@@ -2,25 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::bail;
 use clap::ValueHint;
 use paceline::Check;
-use paceline::observe::{Ended, Observed, RecorderOptions, observe, redundant_for};
+use paceline::observe::{Ended, Observe, ObserveOptions, Observed, ProcessChecked};
 use paceline::property::{Determinism, Property as _};
-use paceline::trace_input::TraceInput;
 use paceline_report::compose;
 use paceline_report::model::Shrunk;
 use paceline_report::outcome::Outcome;
-use paceline_trace::select::Selection;
 
 use crate::args::SelectArgs;
-use crate::asking::{Ending, QuestionArgs, Results, ShowArgs, Voice};
-use crate::observing::ObserveArgs;
-use crate::showing::Done;
+use crate::check_args::CheckArgs;
+use crate::formats::Analysed;
+use crate::observe_args::ObserveArgs;
+use crate::results::{Destination, Ending, Results, ShowArgs};
 use crate::status::{Status, complain, exit_code, note, warn};
 
 /// Run a program under observation and decide while it runs
@@ -44,7 +41,7 @@ Examples:
 Options may also stand in a file paceline.toml where the command is run (docs/run.md).")]
 pub struct Args {
     #[command(flatten)]
-    question: QuestionArgs,
+    check: CheckArgs,
     /// These methods are deterministic blocks (for --property determinism); may be repeated
     #[arg(long, value_name = "PATTERN")]
     deterministic: Vec<String>,
@@ -72,19 +69,21 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
-    let mut options = recorder_options(args)?;
-    let mut results = Results::new(&args.show, &args.question, Voice::Stderr, quiet)?;
-    let check = results.check(&args.question);
+    let mut results =
+        Results::new(&args.show, args.check.max_findings, Destination::Stderr, quiet)?;
+    let observe = Observe::new(&args.command).options(observe_options(args)?);
+    let mut check =
+        with_patterns(args, args.check.check(results.findings_wanted()))?.lenient(args.lenient);
     let mut refuted = Refuted::default();
     loop {
-        let mut observed = round(args, &options, &check)?;
-        let new = if args.shrink { refuted.add(&observed.traces) } else { Vec::new() };
+        let Observed { ended, traces, hint } = observe.clone().check(check.clone()).run()?;
+        let mut traces: Vec<Analysed> = traces.into_iter().map(done).collect();
+        let new = if args.shrink { refuted.add(&traces) } else { Vec::new() };
         let is_last = new.is_empty();
         if args.shrink && is_last {
-            refuted.tell(&mut observed.traces);
+            refuted.put_into(&mut traces);
         }
-        let ended = observed.ended;
-        let nothing = show(observed, &mut results, quiet)?;
+        let nothing = show(traces, hint, &mut results, quiet)?;
         if is_last {
             let mut ending = results.finish()?;
             ending.status = ending.status.and(nothing);
@@ -93,62 +92,60 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitCode> {
         if !quiet {
             note(&format!("not atomic, and left out from now on: {}", new.join(", ")));
         }
-        options.except.extend(new.into_iter().map(String::into_bytes));
+        check = new.into_iter().fold(check, Check::except);
     }
 }
 
-/// What the recorders are told. Blocks are blocks: which of them are deterministic and which
-/// atomic depends on what is to be decided.
-fn recorder_options(args: &Args) -> anyhow::Result<RecorderOptions> {
-    let properties = args.question.properties();
-    let mut atomic = args.select.atomic()?;
-    let except = args.select.except()?;
-    let observe = args.observe.options();
-    let mut atomic_annotations = observe.atomic_annotations.clone();
-    if !args.deterministic.is_empty() || !args.deterministic_annotation.is_empty() {
-        let names: Vec<&str> = properties.iter().map(|p| p.info().name).collect();
-        if names != [Determinism.info().name] {
-            bail!("--deterministic is for --property determinism, and for that alone");
-        }
-        atomic = args.deterministic.iter().map(|p| p.clone().into_bytes()).collect();
-        atomic_annotations = args.deterministic_annotation.clone();
+/// Whether blocks are declared for determinism. Blocks are blocks: which of them are deterministic
+/// and which atomic depends on what is to be decided.
+fn is_deterministic(args: &Args) -> anyhow::Result<bool> {
+    let given = !args.deterministic.is_empty() || !args.deterministic_annotation.is_empty();
+    let names: Vec<&str> = args.check.properties().iter().map(|p| p.info().name).collect();
+    if given && names != [Determinism.info().name] {
+        bail!("--deterministic is for --property determinism, and for that alone");
     }
-    let redundant = redundant_for(properties);
-    Ok(RecorderOptions {
-        atomic,
-        except,
-        atomic_annotations,
-        all_methods: false,
-        redundant,
-        observe,
-    })
+    Ok(given)
 }
 
-fn round(args: &Args, options: &RecorderOptions, check: &Check) -> anyhow::Result<Observed<Done>> {
-    let selection = Selection::new(options.atomic.clone(), options.except.clone());
-    let each = |stream| one(stream, &selection, args.lenient, check);
-    Ok(observe(&args.command, &options.observe, options, each)?)
+fn with_patterns(args: &Args, check: Check) -> anyhow::Result<Check> {
+    let atomic = match is_deterministic(args)? {
+        true => args.deterministic.iter().map(|p| p.clone().into_bytes()).collect(),
+        false => args.select.atomic()?,
+    };
+    let check = atomic.into_iter().fold(check, Check::atomic);
+    Ok(args.select.except()?.into_iter().fold(check, Check::except))
 }
 
-/// Decides about one process while it runs.
-fn one(stream: UnixStream, selection: &Selection, lenient: bool, check: &Check) -> Done {
-    let started = Instant::now();
-    let mut trace = TraceInput::live(stream, selection, lenient);
-    let (outcome, status) = match check.decide(&mut trace) {
+fn observe_options(args: &Args) -> anyhow::Result<ObserveOptions> {
+    let mut options = args.observe.options();
+    if is_deterministic(args)? {
+        options.atomic_annotations.clone_from(&args.deterministic_annotation);
+    }
+    Ok(options)
+}
+
+/// What came of one process.
+fn done(process: ProcessChecked) -> Analysed {
+    let ProcessChecked { name, result, took } = process;
+    let (outcome, status) = match result {
         Ok(checked) => (Outcome::Report(checked.report), checked.status),
         Err(error) => {
-            let failure = compose::failure(trace.name(), &error);
-            complain(&anyhow::Error::new(error).context(trace.name()));
+            let failure = compose::failure(name.clone(), &error);
+            complain(&anyhow::Error::new(error).context(name));
             (Outcome::Failure(failure), Status::Error)
         }
     };
-    Done { outcome, status, took: started.elapsed() }
+    Analysed { outcome, status, took }
 }
 
 /// Shows what came of each process. One of which nothing was analysed does not count if there is
 /// another: scripts and build tools start many.
-fn show(observed: Observed<Done>, results: &mut Results, quiet: bool) -> anyhow::Result<Status> {
-    let Observed { traces, hint, .. } = observed;
+fn show(
+    traces: Vec<Analysed>,
+    hint: Option<String>,
+    results: &mut Results,
+    quiet: bool,
+) -> anyhow::Result<Status> {
     let all_are_empty = traces.iter().all(|done| done.status == Status::Nothing);
     if traces.is_empty() {
         let why = hint.unwrap_or_else(|| "no process of the command was observed".to_owned());
@@ -189,8 +186,8 @@ struct Refuted {
 }
 
 impl Refuted {
-    /// Adds what a run has refuted, and tells what of it is new.
-    fn add(&mut self, traces: &[Done]) -> Vec<String> {
+    /// Adds what a run has refuted. Returns what of it is new.
+    fn add(&mut self, traces: &[Analysed]) -> Vec<String> {
         self.runs += 1;
         let mut new = BTreeSet::new();
         for report in traces.iter().filter_map(|done| done.outcome.report()) {
@@ -207,7 +204,7 @@ impl Refuted {
     }
 
     /// Puts it into the reports of the last run.
-    fn tell(&self, traces: &mut [Done]) {
+    fn put_into(&self, traces: &mut [Analysed]) {
         let shrunk = Shrunk {
             runs: self.runs,
             not_atomic: self.not_atomic.iter().cloned().collect(),
@@ -220,7 +217,7 @@ impl Refuted {
     }
 }
 
-/// The program's own exit status, unless there is something worse to tell.
+/// The program's own exit status, unless there is something worse to report.
 fn exit(on_findings: u8, ended: Ended, ending: Ending) -> ExitCode {
     match (ending.status, ended.code()) {
         (Status::Findings, _) => on_findings.into(),

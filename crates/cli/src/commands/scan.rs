@@ -7,18 +7,16 @@ use std::time::Instant;
 use anyhow::Context as _;
 use clap::{ValueEnum, ValueHint};
 use indicatif::{ProgressBar, ProgressStyle};
-use paceline::scanning::outcomes;
+use paceline::scan::{Scan, Scanned};
 use paceline::sources::Sources;
 use paceline_report::html::{self, Page, Snippets};
+use paceline_report::model::Failure;
 use paceline_report::outcome::Outcome;
-use paceline_scan::{
-    Confidence, Input, Options, Progress, Report, Rule, Suppressions, confirm, scan,
-};
+use paceline_scan::{Confidence, Options, Progress, Suppressions};
 
-use crate::args::ReadArgs;
 use crate::filters::{FilterArgs, Filters};
+use crate::formats::{Analysed, ReportFormat};
 use crate::output::{Output, cannot_write, print};
-use crate::showing::{Done, Shown};
 use crate::status::{Status, complain, warn};
 
 /// Find code in Java class files that is meant to be atomic and is not, without running it
@@ -64,8 +62,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     source: Option<PathBuf>,
     /// How to show the result
-    #[arg(long, value_enum, default_value_t = Shown::Text)]
-    format: Shown,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// Write the result to a file
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
@@ -87,25 +85,15 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let started = Instant::now();
     let mut filters = Filters::load(&args.filter, usize::MAX)?;
     let sources = args.source.as_deref().map(Sources::find).transpose()?;
-    let scanned = inputs(&args.paths)?;
-    let libraries = inputs(&args.lib)?;
     let bar = Bar::new(quiet);
-    let mut report = scan(&scanned, &libraries, &options(args), &mut |p| bar.show(p));
+    let scanned = scan(args, sources.clone())?.run_with(&mut |p| bar.show(p));
     bar.finish();
-    for trace in &args.confirm {
-        confirm_with(&mut report, trace, quiet)?;
-    }
-    for error in &report.errors {
-        complain(&anyhow::anyhow!("{}: {}", error.path, error.message));
-    }
-    if report.counts.classes == 0 && report.errors.is_empty() {
-        warn("there is no class file in what was given");
-    }
-    let found = outcomes(&report, &args.paths, &rules(args), sources.as_ref());
+    let Scanned { outcomes, read, confirmed_nothing } = scanned?;
+    report_problems(&outcomes, &confirmed_nothing, quiet);
     let took = started.elapsed();
-    let mut done: Vec<Done> = found
+    let mut done: Vec<Analysed> = outcomes
         .into_iter()
-        .map(|outcome| Done { status: found_in(&outcome), outcome, took })
+        .map(|outcome| Analysed { status: found_in(&outcome), outcome, took })
         .collect();
     filters.apply(&mut done)?;
     let text = args.format.show(&mut done, quiet)?;
@@ -117,16 +105,21 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         let outcomes: Vec<Outcome> = done.iter().map(|d| d.outcome.clone()).collect();
         write_file(path, &page(&outcomes, sources.as_ref())?)?;
     }
-    Ok(done.iter().fold(read(&report), |status, d| status.and(d.status)))
+    Ok(done.iter().fold(read, |status, d| status.and(d.status)))
 }
 
-/// How well the input could be read.
-fn read(report: &Report) -> Status {
-    match (report.counts.classes, report.errors.is_empty()) {
-        (0, true) => Status::Nothing,
-        (0, false) => Status::Error,
-        (_, true) => Status::Clean,
-        (_, false) => Status::Incomplete,
+/// What could not be read, and which traces confirm nothing.
+fn report_problems(outcomes: &[Outcome], confirmed_nothing: &[PathBuf], quiet: bool) {
+    for outcome in outcomes {
+        if let Outcome::Failure(Failure { input, error, .. }) = outcome {
+            complain(&anyhow::anyhow!("{}: {}", input.path, error.message));
+        }
+    }
+    if outcomes.is_empty() {
+        warn("there is no class file in what was given");
+    }
+    for trace in confirmed_nothing.iter().filter(|_| !quiet) {
+        warn(&format!("{} confirms no warning", trace.display()));
     }
 }
 
@@ -134,10 +127,26 @@ fn found_in(outcome: &Outcome) -> Status {
     if outcome.findings().is_empty() { Status::Clean } else { Status::Findings }
 }
 
-/// The rules that are looked for.
-fn rules(args: &Args) -> Vec<Rule> {
-    let wanted = |rule: &Rule| args.pairs || *rule != Rule::LockedInTurn;
-    Rule::ALL.iter().copied().filter(wanted).collect()
+/// What to scan, and how.
+fn scan(args: &Args, sources: Option<Sources>) -> anyhow::Result<Scan> {
+    let mut scan = Scan::new().options(options(args));
+    for path in &args.paths {
+        scan = match module(path) {
+            Some(name) => scan.module(jdk_image()?, name),
+            None => scan.path(path),
+        };
+    }
+    for path in &args.lib {
+        scan = match module(path) {
+            Some(name) => scan.library_module(jdk_image()?, name),
+            None => scan.library(path),
+        };
+    }
+    let scan = args.confirm.iter().fold(scan, Scan::confirm);
+    Ok(match sources {
+        Some(sources) => scan.sources(sources),
+        None => scan,
+    })
 }
 
 /// The page for the browser, with the source around every step that is known.
@@ -180,28 +189,9 @@ fn options(args: &Args) -> Options {
     }
 }
 
-fn confirm_with(report: &mut Report, path: &Path, quiet: bool) -> anyhow::Result<()> {
-    let name = path.display().to_string();
-    let trace = ReadArgs::default().trace(path, quiet)?;
-    let mut open = trace.open_unselected().with_context(|| name.clone())?;
-    let confirmed =
-        confirm(&mut report.warnings, &name, &mut open).with_context(|| name.clone())?;
-    if confirmed == 0 && !quiet {
-        warn(&format!("{name} confirms no warning"));
-    }
-    Ok(())
-}
-
-fn inputs(paths: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
-    paths.iter().map(|path| input(path)).collect()
-}
-
 /// `jrt:/java.base` is how Java itself writes the address of a module.
-fn input(path: &Path) -> anyhow::Result<Input> {
-    match path.to_str().and_then(|p| p.strip_prefix("jrt:/")) {
-        Some(module) => Ok(Input::Module { image: jdk_image()?, name: module.to_owned() }),
-        None => Ok(Input::Path(path.to_owned())),
-    }
+fn module(path: &Path) -> Option<&str> {
+    path.to_str().and_then(|p| p.strip_prefix("jrt:/"))
 }
 
 /// The image of the JDK in JAVA_HOME, or of the `java` on the path.

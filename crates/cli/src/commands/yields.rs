@@ -59,7 +59,7 @@ enum Shown {
     Patch,
 }
 
-/// What one trace tells.
+/// What one trace shows.
 #[derive(Serialize)]
 struct OneTrace {
     path: String,

@@ -11,7 +11,7 @@ use jvmti_bindings::sys::jvmti::{
     JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_START, JVMTI_VERSION_9,
     jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiEventCallbacks,
 };
-use paceline_wire::{Hello, Kind, note};
+use paceline_wire::{Hello, Kind, NoteKind};
 
 use super::buffer::{Buffer, EARLY_LIMIT, LAST_PLACE};
 use super::jvm::{Jni, Jvmti};
@@ -40,13 +40,23 @@ const SMALL_BUFFER: usize = 1 << 8;
 /// After so many times a window of time ends (see `PacelineFilter`).
 const WINDOW: u32 = 8;
 
-/// What the report says about them. Volatile variables order threads: a reader of the trace must know.
-fn left_out(redundant: Redundant) -> Option<&'static [u8]> {
-    match redundant {
-        Redundant::Keep => None,
-        Redundant::Block => Some(note::REPEATED_ORDER),
-        Redundant::Epoch => Some(note::REPEATED),
-    }
+/// What the report says about redundant accesses. Volatile variables order threads, so that leaving
+/// their accesses out is more than a filter.
+fn left_out(redundant: Redundant) -> Option<(NoteKind, &'static [u8])> {
+    let (kind, text): (_, &[u8]) = match redundant {
+        Redundant::Keep => return None,
+        Redundant::Block => (
+            NoteKind::FilteredOrder,
+            b"redundant accesses of a block, also to volatile variables (a check of anything but \
+            these blocks may miss something)",
+        ),
+        Redundant::Epoch => (
+            NoteKind::Filter,
+            b"redundant accesses of a block (a check of other blocks, of reduction or of \
+            cooperability may miss something)",
+        ),
+    };
+    Some((kind, text))
 }
 
 /// What the report says about threads that recorded more than their share.
@@ -184,7 +194,7 @@ impl Agent {
             let file = folder.join(format!("{}.class", String::from_utf8_lossy(name)));
             let made = file.parent().is_some_and(|p| std::fs::create_dir_all(p).is_ok());
             if made && std::fs::write(&file, new).is_err() {
-                self.sender.note(note::REMARK, b"classes could not be dumped", 1);
+                self.sender.note(NoteKind::Remark, b"classes could not be dumped", 1);
             }
         }
         new
@@ -219,7 +229,7 @@ impl Agent {
         let readable = dotted(class.name);
         let left_out = self.options.leaves_out(&readable);
         if let Some(why) = left_out {
-            self.sender.note(note::UNMODELLED, why, 1);
+            self.sender.note(NoteKind::Unmodelled, why, 1);
         }
         let observed = left_out.is_none();
         let extent = if observed { Extent::Observed } else { Extent::Bare };
@@ -250,21 +260,21 @@ impl Agent {
 
     fn count(&self, outcome: &Outcome<(Vec<u8>, Summary)>) {
         let Ok((_, summary)) = outcome else { return };
-        self.sender.note(note::OBSERVED, b"classes", 1);
-        self.sender.note(note::OBSERVED, b"methods", summary.methods.into());
-        self.sender.note(note::OBSERVED, b"atomic methods", summary.blocks.into());
+        self.sender.note(NoteKind::Observed, b"classes", 1);
+        self.sender.note(NoteKind::Observed, b"methods", summary.methods.into());
+        self.sender.note(NoteKind::Observed, b"atomic methods", summary.blocks.into());
         for (method, missing) in &summary.degraded {
             let text = [&method[..], b": ", missing.as_bytes()].concat();
-            self.sender.note(note::FAILED, &text, 1);
+            self.sender.note(NoteKind::Failed, &text, 1);
         }
         for name in &summary.unmodelled {
-            self.sender.note(note::UNMODELLED, name, 1);
+            self.sender.note(NoteKind::Unmodelled, name, 1);
         }
     }
 
     fn failed(&self, name: &[u8], failure: Failure) {
         let text = [&dotted(name)[..], b": ", failure.to_string().as_bytes()].concat();
-        self.sender.note(note::FAILED, &text, 1);
+        self.sender.note(NoteKind::Failed, &text, 1);
     }
 
     /// Defines the classes of the hook.
@@ -272,7 +282,7 @@ impl Agent {
         let classes = match hook::classes() {
             Ok(classes) => classes,
             Err(why) => {
-                self.sender.note(note::FAILED, format!("the agent: {why}").as_bytes(), 1);
+                self.sender.note(NoteKind::Failed, format!("the agent: {why}").as_bytes(), 1);
                 return None;
             }
         };
@@ -308,7 +318,7 @@ impl Agent {
             let error = unsafe { retransform(self.jvmti.raw(), 1, &class) };
             if error != jvmtiError::NONE {
                 let text = format!("{}: {error:?}", change.class.replace('/', "."));
-                self.sender.note(note::FAILED, text.as_bytes(), 1);
+                self.sender.note(NoteKind::Failed, text.as_bytes(), 1);
             }
         }
         Some(())
@@ -330,18 +340,18 @@ impl Agent {
     /// Sends all that is there, and the end.
     fn finish(&self) {
         self.over.store(true, Ordering::Relaxed);
-        self.sender.note(note::FILTER, b"final fields", 0);
+        self.sender.note(NoteKind::Filter, b"final fields", 0);
         self.sender.note(
-            note::FILTER,
+            NoteKind::Filter,
             b"fields and array elements that one thread only has touched",
             0,
         );
-        if let Some(text) = left_out(self.options.redundant) {
-            self.sender.note(note::FILTER, text, 0);
+        if let Some((kind, text)) = left_out(self.options.redundant) {
+            self.sender.note(kind, text, 0);
         }
         let throttlings = self.windows.at(THROTTLINGS).load(Ordering::Relaxed);
         if throttlings > 0 {
-            self.sender.note(note::FILTER, THROTTLED, throttlings);
+            self.sender.note(NoteKind::Filter, THROTTLED, throttlings);
         }
         self.threads.flush(&self.sender);
         self.sender.finish();
@@ -398,7 +408,7 @@ unsafe fn load(vm: *mut JavaVM, argument: &str) -> Result<(), String> {
     let sender = connect(&options, &vm_version(jvmti))?;
     if let Some(tool) = options.leaves_alone(&property(jvmti, "sun.java.command")) {
         let text = format!("{tool} itself is observed only if --instrument names classes in it");
-        sender.note(note::REMARK, text.as_bytes(), 0);
+        sender.note(NoteKind::Remark, text.as_bytes(), 0);
         sender.finish();
         return Ok(());
     }
@@ -497,7 +507,7 @@ unsafe extern "system" fn on_start(_env: *mut jvmtiEnv, jni: *mut JNIEnv) {
         && shielded(|| agent.start(jni)).flatten().is_none()
     {
         agent.broken.store(true, Ordering::Relaxed);
-        agent.sender.note(note::FAILED, b"the classes of the agent could not be defined", 1);
+        agent.sender.note(NoteKind::Failed, b"the classes of the agent could not be defined", 1);
     }
 }
 
@@ -508,7 +518,7 @@ unsafe extern "system" fn on_init(_env: *mut jvmtiEnv, jni: *mut JNIEnv, thread:
         && shielded(|| agent.initialise(jni, thread)).flatten().is_none()
     {
         agent.broken.store(true, Ordering::Relaxed);
-        agent.sender.note(note::FAILED, b"the agent could not be initialised", 1);
+        agent.sender.note(NoteKind::Failed, b"the agent could not be initialised", 1);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jthread};
 use jvmti_bindings::sys::jvmti::jvmtiEnv;
-use paceline_wire::note;
+use paceline_wire::NoteKind;
 
 use super::agent::agent;
 use super::natives::class_name;
@@ -43,10 +43,12 @@ pub unsafe extern "system" fn on_prepare(
     let Some(agent) = agent() else { return };
     match hidden(&agent.jvmti.signature(class)) {
         Hidden::No => {}
-        Hidden::Proxy => agent.sender.note(note::FILTER, b"proxies of lambdas (hidden classes)", 1),
+        Hidden::Proxy => {
+            agent.sender.note(NoteKind::Filter, b"proxies of lambdas (hidden classes)", 1);
+        }
         Hidden::Other(name) => {
             let text = [&name[..], b": hidden classes are not observed"].concat();
-            agent.sender.note(note::FAILED, &text, 1);
+            agent.sender.note(NoteKind::Failed, &text, 1);
         }
     }
 }

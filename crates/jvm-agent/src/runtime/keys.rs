@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jlong, jmethodID, jobject};
-use paceline_wire::note;
+use paceline_wire::NoteKind;
 
 use super::jvm::Jni;
 use super::natives::{Handles, guarded};
@@ -122,7 +122,7 @@ extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> 
 extern "system" fn hashed_key(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
     guarded(env, |agent, handles, jni| {
         let text = b"keys of concurrent maps that are distinguished by their hash codes only";
-        agent.sender.note(note::INEXACT, text, 1);
+        agent.sender.note(NoteKind::Inexact, text, 1);
         let hash = jni.call_int(key, handles.keys.hash_code) as u32;
         index(Key::Hashed(hash), 0) as jlong
     })
@@ -132,7 +132,7 @@ extern "system" fn hashed_key(env: *mut JNIEnv, _class: jclass, key: jobject) ->
 extern "system" fn forgotten_key(env: *mut JNIEnv, _class: jclass) {
     guarded(env, |agent, _, _| {
         let text = b"keys of concurrent maps that were known by their hash codes after a long time";
-        agent.sender.note(note::INEXACT, text, 1);
+        agent.sender.note(NoteKind::Inexact, text, 1);
     });
 }
 

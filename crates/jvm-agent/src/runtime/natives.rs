@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jfieldID, jint, jlong, jmethodID, jobject};
-use paceline_wire::{Kind, note};
+use paceline_wire::{Kind, NoteKind};
 
 use super::agent::{Agent, agent};
 use super::buffer::Buffer;
@@ -481,7 +481,7 @@ extern "system" fn unmodelled(env: *mut JNIEnv, _class: jclass, object: jobject)
         let class = jni.class_of(object);
         let name = readable_class(&agent.jvmti.signature(class));
         jni.drop_local(class);
-        agent.sender.note(note::UNMODELLED, &[&name[..], b" as a whole"].concat(), 1);
+        agent.sender.note(NoteKind::Unmodelled, &[&name[..], b" as a whole"].concat(), 1);
     });
 }
 

@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jint, jlong, jobject};
-use paceline_wire::note;
+use paceline_wire::NoteKind;
 
 use super::agent::Agent;
 use super::jvm::Jni;
@@ -81,7 +81,7 @@ extern "system" fn variable_of(
         let found = reached(agent, handles, jni, handle, thread);
         found.unwrap_or_else(|| {
             let class = readable_class(&agent.jvmti.signature(jni.class_of(handle)));
-            agent.sender.note(note::UNMODELLED, &class, 1);
+            agent.sender.note(NoteKind::Unmodelled, &class, 1);
             UNKNOWN
         }) as jlong
     })

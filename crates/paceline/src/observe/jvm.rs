@@ -1,12 +1,11 @@
 //! How the agent gets into a JVM. `java` itself is given one more option, which is quiet; to the
-//! JVMs behind a script or a build tool it comes by an environment variable, which each of them
+//! JVMs that a script or a build tool starts it comes by an environment variable, which each of them
 //! mentions on its standard error.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::options::ObserveOptions;
-use super::text;
 use crate::Error;
 
 const LIBRARY: &str = "libpaceline_jvm.so";
@@ -31,7 +30,7 @@ pub struct Injection {
 }
 
 /// Makes the JVMs of a command load the agent with this file of options.
-pub fn inject(
+pub(super) fn inject(
     command: &[OsString],
     args: &ObserveOptions,
     options: &Path,
@@ -97,6 +96,11 @@ pub fn agent_beside(program: &Path) -> Option<PathBuf> {
     let places =
         [dir.join("deps").join(LIBRARY), dir.join(LIBRARY), dir.join("../lib").join(LIBRARY)];
     places.into_iter().find(|place| place.is_file())
+}
+
+/// The path of a file as text for an option.
+fn text(path: &Path) -> Result<&str, Error> {
+    path.to_str().ok_or_else(|| Error::Usage(format!("{} is not UTF-8", path.display())))
 }
 
 #[cfg(test)]

@@ -1,196 +1,158 @@
-//! Running a program under observation: recorders inside its processes connect to a socket of ours,
-//! each connection is one trace, and each trace has a thread here that makes something of it.
+//! Running a program under observation, to decide while it runs or to keep its traces.
 //!
 //! What belongs to the program stays its own: standard input, output and error, signals, and its
 //! exit status. When it has ended, processes that it left behind have a few seconds to end too.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `child` | the program as a child process |
+//! | `jvm` | how the agent gets into a JVM |
+//! | `options` | what recorders are asked to do |
+//! | `socket` | where they connect to |
+//! | `record` | traces kept in files |
 
 mod child;
 pub(crate) mod jvm;
 mod options;
+mod record;
+mod socket;
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
-use std::net::Shutdown;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-use tempfile::TempDir;
-
-use crate::Error;
 
 pub use child::Ended;
 pub use jvm::agent_beside;
-pub use options::{ObserveOptions, RecorderOptions, redundant_for};
+pub use options::ObserveOptions;
+pub use record::Recorded;
 
-/// Tells a recorder that is part of a program where its options are.
-const OPTIONS_VARIABLE: &str = "PACELINE_RECORDER";
+use crate::check::{Check, Checked};
+use crate::property::RedundantAccesses;
+use crate::trace_input::TraceInput;
+use crate::{Error, TraceError};
+use options::RecorderOptions;
 
-/// The longest path that a socket can have is 107 bytes; folders for temporary files may be deep.
-const LONGEST_SOCKET_PATH: usize = 100;
-
-/// A place where recorders find us.
-struct Meeting {
-    /// Only its owner can look into it.
-    dir: TempDir,
-    listener: UnixListener,
-}
-
-impl Meeting {
-    fn new() -> io::Result<Meeting> {
-        let mut dir = tempfile::Builder::new().prefix("paceline-").tempdir()?;
-        if dir.path().as_os_str().len() > LONGEST_SOCKET_PATH - "/socket".len() {
-            dir = tempfile::Builder::new().prefix("paceline-").tempdir_in("/tmp")?;
-        }
-        let listener = UnixListener::bind(dir.path().join("socket"))?;
-        Ok(Meeting { dir, listener })
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.dir.path().join("socket")
-    }
-
-    fn write_options(&self, options: &RecorderOptions) -> io::Result<PathBuf> {
-        let path = self.dir.path().join("options");
-        let mut file = std::fs::File::create_new(&path)?;
-        file.write_all(&options.encode(&self.socket()))?;
-        Ok(path)
-    }
+/// Runs a command under observation: `java`, anything that starts JVMs, or a program that records
+/// itself.
+///
+/// ```no_run
+/// use paceline::property::{Atomicity, Race};
+/// use paceline::{Check, Observe};
+///
+/// # fn main() -> Result<(), paceline::Error> {
+/// let observed = Observe::new(["java", "-jar", "app.jar"])
+///     .agent("/opt/paceline/lib/libpaceline_jvm.so")
+///     .check(Check::new().property(Atomicity).property(Race))
+///     .run()?;
+/// for process in &observed.traces {
+///     if let Ok(checked) = &process.result {
+///         println!("{}: {} findings", process.name, checked.report.findings.len());
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Observe {
+    command: Vec<OsString>,
+    check: Check,
+    options: ObserveOptions,
+    complete: bool,
 }
 
 /// What came of a run.
+#[derive(Debug)]
 pub struct Observed<T> {
     /// How the program ended.
     pub ended: Ended,
-    /// What was made of each process that was observed, in the order in which they came.
+    /// What came of each process that was observed, in the order in which they came.
     pub traces: Vec<T>,
-    /// What to say if there was none.
+    /// Why there was none, if that is known.
     pub hint: Option<String>,
 }
 
-/// Runs `command`, and makes something of what each of its processes records.
-pub fn observe<T: Send>(
-    command: &[OsString],
-    args: &ObserveOptions,
-    options: &RecorderOptions,
-    each: impl Fn(UnixStream) -> T + Sync,
-) -> Result<Observed<T>, Error> {
-    let meeting =
-        Meeting::new().map_err(setup("cannot make a socket for the program to connect to"))?;
-    let file =
-        meeting.write_options(options).map_err(setup("cannot write options for recorders"))?;
-    let injection = jvm::inject(command, args, &file)?;
-    let mut program = child::command(&injection.command)?;
-    program.env(OPTIONS_VARIABLE, &file);
-    program.envs(injection.variables);
-
-    let guests = Guests::default();
-    let is_over = AtomicBool::new(false);
-    let (results, received) = channel();
-    thread::scope(|scope| {
-        let (listener, guests, is_over, each) = (&meeting.listener, &guests, &is_over, &each);
-        let listening =
-            scope.spawn(move || accept_all(scope, listener, guests, is_over, each, &results));
-        let ended = child::run(program);
-        is_over.store(true, Ordering::Release);
-        // Whoever knocked before is let in before this.
-        let _ = UnixStream::connect(meeting.socket());
-        let count = listening.join().unwrap_or(0);
-        let traces = collect(&received, count, guests, args.linger);
-        Ok(Observed { ended: ended?, traces, hint: injection.hint })
-    })
+/// What was decided about one process.
+#[derive(Debug)]
+pub struct ProcessChecked {
+    /// Its command line.
+    pub name: String,
+    /// The report, or why there is none.
+    pub result: Result<Checked, TraceError>,
+    /// From the connection of its recorder to the report.
+    pub took: Duration,
 }
 
-/// Connections that can be closed from here.
-#[derive(Default)]
-struct Guests(Mutex<Vec<UnixStream>>);
-
-impl Guests {
-    fn add(&self, stream: &UnixStream) {
-        if let Ok(copy) = stream.try_clone() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(copy);
-        }
+impl Observe {
+    /// A command and its arguments.
+    pub fn new<W: Into<OsString>>(command: impl IntoIterator<Item = W>) -> Observe {
+        let command = command.into_iter().map(Into::into).collect();
+        Observe { command, ..Observe::default() }
     }
 
-    /// Ends all connections; one that has ended already does not mind.
-    fn dismiss(&self) {
-        for stream in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let _ = stream.shutdown(Shutdown::Both);
+    /// What to decide, and which methods are atomic. Recorders leave out what makes no difference
+    /// for these properties.
+    #[must_use]
+    pub fn check(mut self, check: Check) -> Observe {
+        self.check = check;
+        self
+    }
+
+    /// How to observe.
+    #[must_use]
+    pub fn options(mut self, options: ObserveOptions) -> Observe {
+        self.options = options;
+        self
+    }
+
+    /// The library that observes JVMs; [`agent_beside`] finds it where it is installed.
+    #[must_use]
+    pub fn agent(mut self, library: impl Into<std::path::PathBuf>) -> Observe {
+        self.options.jvm_agent = Some(library.into());
+        self
+    }
+
+    /// Whether nothing is left out: all methods are recorded as blocks, to be selected later, and
+    /// redundant accesses, too. Makes sense for [`record`](Observe::record).
+    #[must_use]
+    pub fn complete(mut self, complete: bool) -> Observe {
+        self.complete = complete;
+        self
+    }
+
+    /// Runs the command and decides about each of its processes while it runs.
+    pub fn run(&self) -> Result<Observed<ProcessChecked>, Error> {
+        socket::observe(&self.command, &self.recorder_options(), |stream| self.decide(stream))
+    }
+
+    /// Runs the command and keeps the trace of each of its processes. The ending of `file` says the
+    /// format; `%p` in it stands for the process id, otherwise the second process gets number 2.
+    pub fn record(
+        &self,
+        file: impl AsRef<Path>,
+    ) -> Result<Observed<Result<Recorded, Error>>, Error> {
+        let files = record::Files::new(file.as_ref())?;
+        socket::observe(&self.command, &self.recorder_options(), |stream| files.keep(stream))
+    }
+
+    fn decide(&self, stream: UnixStream) -> ProcessChecked {
+        let started = Instant::now();
+        let mut trace = TraceInput::live(stream, &self.check.read_options());
+        let result = self.check.decide(&mut trace);
+        ProcessChecked { name: trace.name(), result, took: started.elapsed() }
+    }
+
+    fn recorder_options(&self) -> RecorderOptions<'_> {
+        let [atomic, except] = self.check.patterns();
+        RecorderOptions {
+            atomic,
+            except,
+            all_methods: self.complete && atomic.is_empty() && except.is_empty(),
+            redundant: match self.complete {
+                true => RedundantAccesses::Keep,
+                false => self.check.redundant_accesses(),
+            },
+            observe: &self.options,
         }
     }
-}
-
-/// Gives each connection a thread until it is over. Returns how many there were.
-fn accept_all<'scope, 'env, T: Send + 'scope>(
-    scope: &'scope thread::Scope<'scope, 'env>,
-    listener: &'scope UnixListener,
-    guests: &'scope Guests,
-    is_over: &'scope AtomicBool,
-    each: &'scope (impl Fn(UnixStream) -> T + Sync),
-    results: &Sender<(usize, T)>,
-) -> usize {
-    let mut count = 0;
-    for stream in listener.incoming().map_while(Result::ok) {
-        if is_over.load(Ordering::Acquire) && is_goodbye(&stream) {
-            break;
-        }
-        guests.add(&stream);
-        let (number, results) = (count, results.clone());
-        scope.spawn(move || {
-            let again = stream.try_clone();
-            let result = each(stream);
-            // Nobody reads any more: a recorder must not wait for us, and the program not for it.
-            if let Ok(stream) = again {
-                let _ = stream.shutdown(Shutdown::Both);
-            }
-            // The other end waits for all results.
-            let _ = results.send((number, result));
-        });
-        count += 1;
-    }
-    count
-}
-
-/// Whether this is our own knock at the end.
-fn is_goodbye(stream: &UnixStream) -> bool {
-    rustix::net::sockopt::socket_peercred(stream)
-        .is_ok_and(|peer| peer.pid == rustix::process::getpid())
-}
-
-/// Waits for the results, and for processes that go on after the program no longer than `linger`.
-fn collect<T>(
-    received: &Receiver<(usize, T)>,
-    count: usize,
-    guests: &Guests,
-    linger: Duration,
-) -> Vec<T> {
-    let deadline = Instant::now() + linger;
-    let mut results = Vec::new();
-    while results.len() < count {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match received.recv_timeout(left) {
-            Ok(result) => results.push(result),
-            Err(RecvTimeoutError::Timeout) => {
-                guests.dismiss();
-                // What they have sent is still analysed, however long that takes.
-                results.extend(received.iter().take(count - results.len()));
-            }
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    results.sort_by_key(|&(number, _)| number);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
-/// The path of a file as text for an option.
-fn text(path: &Path) -> Result<&str, Error> {
-    path.to_str().ok_or_else(|| Error::Usage(format!("{} is not UTF-8", path.display())))
-}
-
-fn setup(what: &'static str) -> impl Fn(io::Error) -> Error {
-    move |source| Error::Setup { what, source }
 }

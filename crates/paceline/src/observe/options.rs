@@ -1,11 +1,11 @@
-//! What a recorder is told: a file with one option a line, so that nothing needs quoting.
+//! What a recorder is asked to do: a file with one option a line, so that nothing needs quoting.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::property::{Property, RedundantAccesses};
+use crate::property::RedundantAccesses;
 
 /// How a program is observed.
 #[derive(Clone, Debug)]
@@ -50,14 +50,6 @@ impl Default for ObserveOptions {
     }
 }
 
-/// What makes no difference for any of these properties.
-pub fn redundant_for<'a>(
-    properties: impl IntoIterator<Item = &'a dyn Property>,
-) -> RedundantAccesses {
-    let each = properties.into_iter().map(|property| property.info().redundant);
-    each.min().unwrap_or(RedundantAccesses::Block)
-}
-
 /// As recorders know it.
 fn name(redundant: RedundantAccesses) -> &'static [u8] {
     match redundant {
@@ -67,24 +59,21 @@ fn name(redundant: RedundantAccesses) -> &'static [u8] {
     }
 }
 
-/// What recorders are told about blocks.
-#[derive(Clone, Default)]
-pub struct RecorderOptions {
+/// What recorders are asked to do.
+pub(super) struct RecorderOptions<'a> {
     /// Patterns of methods that are blocks.
-    pub atomic: Vec<Vec<u8>>,
+    pub atomic: &'a [Vec<u8>],
     /// Patterns of methods that are not.
-    pub except: Vec<Vec<u8>>,
-    /// Annotations of methods that are blocks.
-    pub atomic_annotations: Vec<String>,
+    pub except: &'a [Vec<u8>],
     /// Whether all methods are recorded as blocks, to be selected later.
     pub all_methods: bool,
     /// What may be left out.
     pub redundant: RedundantAccesses,
     /// The rest, as it was given.
-    pub observe: ObserveOptions,
+    pub observe: &'a ObserveOptions,
 }
 
-impl RecorderOptions {
+impl RecorderOptions<'_> {
     /// The file.
     pub fn encode(&self, socket: &Path) -> Vec<u8> {
         let mut lines = Vec::new();
@@ -101,9 +90,9 @@ impl RecorderOptions {
         put("busy", if all { b"all" } else { b"part" });
         self.atomic.iter().for_each(|pattern| put("atomic", pattern));
         self.except.iter().for_each(|pattern| put("except", pattern));
-        let observe = &self.observe;
+        let observe = self.observe;
         for (key, values) in [
-            ("atomic-annotation", &self.atomic_annotations),
+            ("atomic-annotation", &observe.atomic_annotations),
             ("yield", &observe.yields),
             ("yield-annotation", &observe.yield_annotations),
             ("instrument", &observe.instrument),
@@ -120,25 +109,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_property_that_needs_most_decides_what_is_left_out() {
-        use crate::property::{ALL, Atomicity, Race, Reduction};
-        assert_eq!(redundant_for([&Atomicity as &dyn Property]), RedundantAccesses::Block);
-        let both: [&dyn Property; 2] = [&Atomicity, &Race];
-        assert_eq!(redundant_for(both), RedundantAccesses::Epoch);
-        let both: [&dyn Property; 2] = [&Race, &Reduction];
-        assert_eq!(redundant_for(both), RedundantAccesses::Keep);
-        assert_eq!(redundant_for(ALL.iter().copied()), RedundantAccesses::Keep);
-    }
-
-    #[test]
     fn options_are_lines() {
-        let options = RecorderOptions {
-            atomic: vec![b"Set.add(int, int)".to_vec()],
-            except: vec![b"*.close".to_vec()],
+        let observe = ObserveOptions {
             atomic_annotations: vec!["p.Atomic".to_owned()],
+            yields: vec!["Pool.pause".to_owned()],
+            ..ObserveOptions::default()
+        };
+        let options = RecorderOptions {
+            atomic: &[b"Set.add(int, int)".to_vec()],
+            except: &[b"*.close".to_vec()],
             all_methods: false,
             redundant: RedundantAccesses::Block,
-            observe: ObserveOptions { yields: vec!["Pool.pause".to_owned()], ..Default::default() },
+            observe: &observe,
         };
         let file = String::from_utf8(options.encode(Path::new("/tmp/a b/socket"))).unwrap();
         assert_eq!(

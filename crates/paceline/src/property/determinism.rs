@@ -67,7 +67,7 @@ impl Decision for Deciding {
         let mut explainer = Explainer::within(Boundaries::BlocksWithThreads, cycles);
         explain(trace, &mut explainer, Vec::new())?;
         let (rule, explanations) = (Rule::ExternalSerializability, explainer.explanations());
-        self.entered = findings_of(rule, explanations, |i| self.external.found().stands_for(i));
+        self.entered = findings_of(rule, explanations, |i| self.external.stands_for(i));
         self.unexplained = all.len() - cycles.len();
         Ok(())
     }

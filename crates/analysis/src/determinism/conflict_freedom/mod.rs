@@ -9,17 +9,18 @@
 //! - are two posts, or two takes, of one semaphore.
 //!
 //! They must be ordered *inside the transaction*: by program order, fork, join, barrier rounds and
-//! posts before takes, where all events on the way belong to the transaction. Locks and atomic
-//! variables order nothing here: who comes first is for the scheduler to say.
+//! posts before takes, where all events on the path belong to the transaction. Locks and atomic
+//! variables order nothing here: the scheduler decides which thread comes first.
 //!
-//! This is FastTrack with the clocks of a transaction (see `history.rs`): a variable is what
-//! it is there; an acquire and its release are writes or, if shared, reads. Per thing and transaction the first conflict is found exactly.
+//! This is FastTrack with the clocks of a transaction (see `engine::history`): variables are
+//! treated as there; an acquire and its release count as writes or, if shared, as reads. For each
+//! object and transaction the first conflict is found exactly.
 //!
 //! The rules of the paper's Figure 4, read literally, are wrong in two places. A `begin` resets the
-//! clock of its thread, but other threads may still have the clock's old time: here clocks belong to
+//! clock of its thread, but other threads may still hold the clock's old time: here clocks belong to
 //! a transaction, and a thread that enters another one takes part under another number. And a join
-//! takes over the joined thread's clock, whatever transaction that is in: here only what
-//! happens inside the transaction makes order, so nothing flows through threads outside.
+//! takes over the joined thread's clock, whatever transaction that is in: here only what happens
+//! inside the transaction orders events, so nothing flows through threads outside.
 
 mod members;
 #[cfg(test)]
@@ -32,15 +33,15 @@ use std::ops::ControlFlow;
 
 use hashbrown::HashSet;
 use paceline_trace::{
-    BarrierId, Batch, Event, EventNo, IdCounts, LockId, Op, SemaphoreId, ThreadId, VarId,
+    BarrierId, Batch, Event, EventNo, IdCounts, LockId, Op, SemaphoreId, ThreadId, VarId, ops,
 };
 
 use crate::Analysis;
 use crate::engine::clock::{Epoch, VectorClock};
-use crate::engine::history::{Access, History, Lists, NO_THREAD};
+use crate::engine::history::{AccessRecord, History, Lists, NO_THREAD};
 use crate::engine::rounds::{Round, Rounds};
 use crate::occurrence::{Block, Occurrence, Target};
-use members::{Place, Transactions, Txn};
+use members::{Membership, SharedTxn, Transactions};
 use shelf::Shelf;
 
 /// Two events of one transaction whose order the scheduler decides.
@@ -48,9 +49,9 @@ use shelf::Shelf;
 pub struct Conflict {
     /// What they are about.
     pub target: Target,
-    /// The one that came first in the trace.
+    /// The earlier one.
     pub first: Occurrence,
-    /// The one that came second.
+    /// The later one.
     pub second: Occurrence,
     /// The outermost block that holds both: the transaction.
     pub transaction: Block,
@@ -58,22 +59,22 @@ pub struct Conflict {
     pub blocks: Vec<Block>,
 }
 
-/// What those who entered a round of a barrier knew, for each of their transactions.
+/// For each transaction, what its threads knew that entered a round of a barrier.
 #[derive(Default)]
 struct RoundClocks {
-    /// Those without a transaction wait to be used again.
-    clocks: Vec<(Option<Txn>, VectorClock)>,
+    /// Entries without a transaction are free.
+    clocks: Vec<(Option<SharedTxn>, VectorClock)>,
 }
 
 /// Something that accesses can conflict on.
 #[derive(Clone, Copy)]
-struct Thing {
+struct Object {
     shelf: ShelfOf,
     index: usize,
     target: Target,
 }
 
-/// Posts and takes of a semaphore conflict among themselves, so they are two things.
+/// Posts and takes of a semaphore conflict among themselves, so they are two objects.
 #[derive(Clone, Copy)]
 enum ShelfOf {
     Vars,
@@ -82,24 +83,24 @@ enum ShelfOf {
     Takes,
 }
 
-fn var(var: VarId) -> Thing {
-    Thing { shelf: ShelfOf::Vars, index: var.index(), target: Target::Var(var) }
+fn var(var: VarId) -> Object {
+    Object { shelf: ShelfOf::Vars, index: var.index(), target: Target::Var(var) }
 }
 
-fn lock(lock: LockId) -> Thing {
-    Thing { shelf: ShelfOf::Locks, index: lock.index(), target: Target::Lock(lock) }
+fn lock(lock: LockId) -> Object {
+    Object { shelf: ShelfOf::Locks, index: lock.index(), target: Target::Lock(lock) }
 }
 
-fn semaphore(shelf: ShelfOf, semaphore: SemaphoreId) -> Thing {
-    Thing { shelf, index: semaphore.index(), target: Target::Semaphore(semaphore) }
+fn semaphore(shelf: ShelfOf, semaphore: SemaphoreId) -> Object {
+    Object { shelf, index: semaphore.index(), target: Target::Semaphore(semaphore) }
 }
 
 /// An event of a thread that is in a transaction with several threads.
 #[derive(Clone, Copy)]
-struct Step {
+struct MemberEvent {
     thread: ThreadId,
-    place: Place,
-    access: Access,
+    membership: Membership,
+    access: AccessRecord,
 }
 
 /// Checks all transactions for conflict freedom.
@@ -109,7 +110,7 @@ pub struct ConflictFreedom {
     /// By [`ShelfOf`].
     histories: [Shelf<History>; 4],
     lists: Lists,
-    /// What those who have posted knew.
+    /// What the threads that have posted knew.
     posted: Shelf<VectorClock>,
     rounds: Rounds,
     entered: Vec<RoundClocks>,
@@ -119,10 +120,10 @@ pub struct ConflictFreedom {
 }
 
 impl ConflictFreedom {
-    /// Conflicts in the order of their second events; empty after the whole trace: conflict-free.
-    /// Each names at least one block that no other names. The first conflict of every transaction
-    /// is among them. A nested block may be missing if all its conflicts are about things that had
-    /// a conflict in the transaction before: these are not followed any further.
+    /// Conflicts in the order of their second events. If there are none after the whole trace, it is
+    /// conflict-free. Each names at least one block that no other names. The first conflict of every
+    /// transaction is among them. A nested block may be missing if all its conflicts are about
+    /// objects that already had a conflict in the transaction: these are not followed any further.
     pub fn conflicts(&self) -> &[Conflict] {
         &self.conflicts
     }
@@ -143,142 +144,131 @@ impl ConflictFreedom {
             Op::BarrierEnter(barrier) => self.enter(barrier, thread, number),
             Op::BarrierExit(barrier) => self.exit(barrier, thread),
             Op::Yield | Op::Notify(_) => {}
-            Op::Read(_)
-            | Op::Write(_)
+            ops!(Access | Semaphore)
             | Op::Acquire(_)
             | Op::Release(_)
             | Op::AcquireShared(_)
             | Op::ReleaseShared(_)
             | Op::PreWait(_)
-            | Op::PostWait(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_) => {
-                if let Some(place) = self.transactions.thread(thread).place {
-                    let epoch = Epoch::new(place.member, number);
-                    let access = Access { epoch, site: event.site, kind: event.op.kind() };
-                    self.step(event.op, Step { thread, place, access });
+            | Op::PostWait(_) => {
+                if let Some(membership) = self.transactions.thread(thread).membership {
+                    let epoch = Epoch::new(membership.number, number);
+                    let access = AccessRecord { epoch, site: event.site, kind: event.op.kind() };
+                    self.member_event(event.op, MemberEvent { thread, membership, access });
                 }
             }
         }
     }
 
-    /// A release counts like its acquire. It cannot be the second of two that conflict: others
-    /// had to be done with the lock before the acquire; or, if that was before the transaction
+    /// A release counts like its acquire. It cannot be the second of two events that conflict: other
+    /// threads had released the lock before the acquire; or, if that was before the transaction
     /// had other threads, they have not touched the lock yet.
-    fn step(&mut self, op: Op, step: Step) {
+    fn member_event(&mut self, op: Op, event: MemberEvent) {
         match op {
-            Op::Read(x) | Op::AtomicRead(x) => self.shared(var(x), step),
-            Op::Write(x) | Op::AtomicWrite(x) | Op::AtomicUpdate(x) => self.exclusive(var(x), step),
-            Op::Acquire(l) | Op::PostWait(l) | Op::Release(l) | Op::PreWait(l) => {
-                self.exclusive(lock(l), step);
+            Op::Read(x) | Op::AtomicRead(x) => self.shared(var(x), event),
+            Op::Write(x) | Op::AtomicWrite(x) | Op::AtomicUpdate(x) => {
+                self.exclusive(var(x), event);
             }
-            Op::AcquireShared(l) | Op::ReleaseShared(l) => self.shared(lock(l), step),
-            Op::Post(s) => self.post(s, step),
-            Op::Take(s) => self.take(s, step),
-            Op::Begin(_)
-            | Op::End(_)
-            | Op::Fork(_)
-            | Op::Join(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_)
-            | Op::Yield
-            | Op::Notify(_) => {}
+            Op::Acquire(l) | Op::PostWait(l) | Op::Release(l) | Op::PreWait(l) => {
+                self.exclusive(lock(l), event);
+            }
+            Op::AcquireShared(l) | Op::ReleaseShared(l) => self.shared(lock(l), event),
+            Op::Post(s) => self.post(s, event),
+            Op::Take(s) => self.take(s, event),
+            ops!(Block | Thread | Barrier) | Op::Yield | Op::Notify(_) => {}
         }
     }
 
-    fn shared(&mut self, thing: Thing, step: Step) {
-        let history = self.histories[thing.shelf as usize].get(
-            thing.index,
-            step.place.txn,
+    fn shared(&mut self, object: Object, event: MemberEvent) {
+        let history = self.histories[object.shelf as usize].get(
+            object.index,
+            event.membership.txn,
             &self.transactions,
             |mut old| old.forget_shared(&mut self.lists),
         );
-        if history.is_shared_since(step.place.start) || history.is_over() {
+        if history.is_shared_since(event.membership.start) || history.is_closed() {
             return;
         }
-        let clock = &self.transactions.thread(step.thread).clock;
-        match history.unordered_exclusive(step.place.member, clock) {
+        let clock = &self.transactions.thread(event.thread).clock;
+        match history.unordered_exclusive(event.membership.number, clock) {
             Some(first) => {
                 history.close(&mut self.lists);
-                self.report(thing.target, first, step);
+                self.report(object.target, first, event);
             }
-            None => history.share(step.access, clock, &mut self.lists),
+            None => history.share(event.access, clock, &mut self.lists),
         }
     }
 
-    fn exclusive(&mut self, thing: Thing, step: Step) {
-        let history = self.histories[thing.shelf as usize].get(
-            thing.index,
-            step.place.txn,
+    fn exclusive(&mut self, object: Object, event: MemberEvent) {
+        let history = self.histories[object.shelf as usize].get(
+            object.index,
+            event.membership.txn,
             &self.transactions,
             |mut old| old.forget_shared(&mut self.lists),
         );
-        if history.is_exclusive_since(step.place.start) || history.is_over() {
+        if history.is_exclusive_since(event.membership.start) || history.is_closed() {
             return;
         }
-        let clock = &self.transactions.thread(step.thread).clock;
-        let member = step.place.member;
+        let clock = &self.transactions.thread(event.thread).clock;
+        let member = event.membership.number;
         let unordered = history
             .unordered_exclusive(member, clock)
             .or_else(|| history.unordered_shared(member, clock, &self.lists));
         match unordered {
             Some(first) => {
                 history.close(&mut self.lists);
-                self.report(thing.target, first, step);
+                self.report(object.target, first, event);
             }
-            None => history.exclude(step.access, &mut self.lists),
+            None => history.exclude(event.access, &mut self.lists),
         }
     }
 
-    fn post(&mut self, s: SemaphoreId, step: Step) {
-        self.exclusive(semaphore(ShelfOf::Posts, s), step);
-        self.transactions.tell(step.thread, step.access.epoch.number());
-        let posted = self.posted.get(s.index(), step.place.txn, &self.transactions, drop);
-        posted.join(&self.transactions.thread(step.thread).clock);
+    fn post(&mut self, s: SemaphoreId, event: MemberEvent) {
+        self.exclusive(semaphore(ShelfOf::Posts, s), event);
+        self.transactions.publish(event.thread, event.access.epoch.number());
+        let posted = self.posted.get(s.index(), event.membership.txn, &self.transactions, drop);
+        posted.join(&self.transactions.thread(event.thread).clock);
     }
 
     /// An earlier take may be ordered by a post that this one takes, so learning comes first.
-    fn take(&mut self, s: SemaphoreId, step: Step) {
-        let posted = self.posted.get(s.index(), step.place.txn, &self.transactions, drop);
-        self.transactions.clock(step.thread).join(posted);
-        self.exclusive(semaphore(ShelfOf::Takes, s), step);
+    fn take(&mut self, s: SemaphoreId, event: MemberEvent) {
+        let posted = self.posted.get(s.index(), event.membership.txn, &self.transactions, drop);
+        self.transactions.clock(event.thread).join(posted);
+        self.exclusive(semaphore(ShelfOf::Takes, s), event);
     }
 
     /// All threads take part in the rounds, but order flows inside a transaction only.
     fn enter(&mut self, barrier: BarrierId, thread: ThreadId, number: EventNo) {
         let round = self.rounds.enter(barrier, thread);
         let entered = entered(&mut self.entered, round);
-        if let Some(place) = self.transactions.thread(thread).place {
-            entered.of(place.txn).join(self.transactions.tell(thread, number));
+        if let Some(Membership { txn, .. }) = self.transactions.thread(thread).membership {
+            entered.of(txn).join(self.transactions.publish(thread, number));
         }
     }
 
     fn exit(&mut self, barrier: BarrierId, thread: ThreadId) {
         let round = self.rounds.exit(barrier, thread);
         let entered = entered(&mut self.entered, round);
-        if let Some(place) = self.transactions.thread(thread).place {
-            self.transactions.clock(thread).join(entered.of(place.txn));
+        if let Some(Membership { txn, .. }) = self.transactions.thread(thread).membership {
+            self.transactions.clock(thread).join(entered.of(txn));
         }
     }
 
     #[cold]
-    fn report(&mut self, target: Target, first: Access, step: Step) {
-        let thread = self.transactions.member(step.place.txn, first.epoch.thread());
+    fn report(&mut self, target: Target, first: AccessRecord, event: MemberEvent) {
+        let thread = self.transactions.member(event.membership.txn, first.epoch.thread());
         let number = first.epoch.number();
-        let mut blocks = self.transactions.common_blocks(step.thread, thread, number);
+        let mut blocks = self.transactions.common_blocks(event.thread, thread, number);
         let Some(&transaction) = blocks.first() else { return };
         blocks.retain(|block| self.violated.insert(block.begin));
         if !blocks.is_empty() {
-            let (first, second) = (first.by(thread), step.access.by(step.thread));
+            let (first, second) = (first.by(thread), event.access.by(event.thread));
             self.conflicts.push(Conflict { target, first, second, transaction, blocks });
         }
     }
 }
 
-/// What those who entered the round knew.
+/// What the threads that entered the round knew.
 fn entered(clocks: &mut Vec<RoundClocks>, round: Round) -> &mut RoundClocks {
     if clocks.len() <= round.slot {
         clocks.resize_with(round.slot + 1, RoundClocks::default);
@@ -291,13 +281,13 @@ fn entered(clocks: &mut Vec<RoundClocks>, round: Round) -> &mut RoundClocks {
 }
 
 impl RoundClocks {
-    fn of(&mut self, txn: Txn) -> &mut VectorClock {
+    fn of(&mut self, txn: SharedTxn) -> &mut VectorClock {
         let known = self.clocks.iter().position(|(t, _)| *t == Some(txn));
         let at = known.unwrap_or_else(|| self.start(txn));
         &mut self.clocks[at].1
     }
 
-    fn start(&mut self, txn: Txn) -> usize {
+    fn start(&mut self, txn: SharedTxn) -> usize {
         let unused = self.clocks.iter().position(|(t, _)| t.is_none());
         let at = unused.unwrap_or(self.clocks.len());
         if at == self.clocks.len() {

@@ -6,10 +6,10 @@ use paceline_trace::{EventNo, Op, Trace};
 use crate::definition::conflict::Conflicts;
 
 /// A transaction, by its outermost `begin` event; none for unary ones, which have one event.
-type Txn = Option<EventNo>;
+type TxnBegin = Option<EventNo>;
 
 /// The transaction of each event.
-fn transactions(trace: &Trace) -> Vec<Txn> {
+fn transactions(trace: &Trace) -> Vec<TxnBegin> {
     let threads = trace.symbols.counts().threads;
     let (mut inside, mut forked, mut depth) =
         (vec![None; threads], vec![false; threads], vec![0; threads]);

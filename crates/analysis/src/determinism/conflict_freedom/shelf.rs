@@ -1,38 +1,41 @@
-//! State for a thing and a transaction, at the price of state for a thing: nearly always one
-//! transaction at a time uses a thing, and its state lies at the thing's index. When another
-//! transaction comes, the state moves to a table and back again.
+//! State for each object and transaction, at the price of state for each object: nearly always one
+//! transaction at a time uses an object, and its state lies at the object's index. When another
+//! transaction uses the object, the state moves to a hash table, and back again later.
 
 use hashbrown::HashMap;
 
-use super::members::{Transactions, Txn};
+use super::members::{SharedTxn, Transactions};
 
 struct Slot<S> {
-    txn: Option<Txn>,
+    txn: Option<SharedTxn>,
     state: S,
 }
 
-/// States by thing and transaction.
+/// States by object and transaction.
 pub(super) struct Shelf<S> {
     slots: Vec<Slot<S>>,
-    others: HashMap<(usize, Txn), S>,
-    /// When `others` has grown to this size, states that nobody can ask for are thrown out.
+    others: HashMap<(usize, SharedTxn), S>,
+    /// When `others` has grown to this size, states of transactions that are over are dropped.
     sweep_at: usize,
 }
 
+/// A sweep is not worth its cost for fewer states than this.
+const FEWEST_STATES: usize = 1024;
+
 impl<S> Default for Shelf<S> {
     fn default() -> Self {
-        Shelf { slots: Vec::new(), others: HashMap::new(), sweep_at: 1024 }
+        Shelf { slots: Vec::new(), others: HashMap::new(), sweep_at: FEWEST_STATES }
     }
 }
 
 impl<S: Default> Shelf<S> {
-    /// The state of the thing at `index` in `txn`, a fresh one at first. States of transactions
+    /// The state of the object at `index` in `txn`, a fresh one at first. States of transactions
     /// that are over are handed to `discard`.
     #[inline]
     pub fn get(
         &mut self,
         index: usize,
-        txn: Txn,
+        txn: SharedTxn,
         transactions: &Transactions,
         discard: impl FnMut(S),
     ) -> &mut S {
@@ -49,7 +52,7 @@ impl<S: Default> Shelf<S> {
     fn exchange(
         &mut self,
         index: usize,
-        txn: Txn,
+        txn: SharedTxn,
         transactions: &Transactions,
         mut discard: impl FnMut(S),
     ) {
@@ -65,7 +68,7 @@ impl<S: Default> Shelf<S> {
         if self.others.len() >= self.sweep_at {
             let dead = self.others.extract_if(|&(_, txn), _| !transactions.is_alive(txn));
             dead.for_each(|(_, state)| discard(state));
-            self.sweep_at = 1024.max(self.others.len() * 2);
+            self.sweep_at = FEWEST_STATES.max(self.others.len() * 2);
         }
     }
 }

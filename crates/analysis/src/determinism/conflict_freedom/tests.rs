@@ -41,7 +41,7 @@ fn what_the_scheduler_decides_is_a_conflict() {
         ("2:acq(l) 2:prewait(l) 3:acq(l)", (4, 6)),
         ("2:post(s) 3:post(s)", (4, 5)),
         ("2:take(s) 3:take(s)", (4, 5)),
-        // The other thread's round takes the place of the first round in memory.
+        // The other thread's round uses the memory of the first round.
         ("2:w(x) 2:enter(b) 2:exit(b) 2:enter(b) 2:exit(b) 3:enter(b) 3:exit(b) 3:w(x)", (4, 11)),
         ("2:w(x) 1:r(x)", (4, 5)),
         ("1:end(m) 2:w(x) 3:w(x)", (5, 6)),
@@ -94,8 +94,8 @@ fn locks_and_atomics_order_nothing() {
     assert_eq!(in_block("2:w(x) 2:aw(v) 3:ar(v) 3:w(x)"), [(5, 6)]);
 }
 
-/// In the paper, a thread's clock starts again at its next `begin`. Whoever joins a thread of the
-/// earlier transaction then seems to know what the thread has not even done.
+/// In the paper, a thread's clock starts again at its next `begin`. A thread that joins one of the
+/// earlier transaction then seems to know events that have not even happened.
 #[test]
 fn the_clock_of_an_earlier_transaction_means_nothing() {
     let earlier = "1:begin(m) 1:fork(2) 1:fork(4) 1:end(m) 1:begin(m) 1:fork(3)";
@@ -142,7 +142,7 @@ fn nested_blocks_that_hold_both_are_named() {
 }
 
 /// Random traces hardly ever fork in a block, so the forks come first: one transaction of three
-/// threads, or two of two threads. Some blocks end in the middle, in place of an event.
+/// threads, or two of two threads. Some blocks end in the middle, instead of an event.
 fn with_forks(trace: &Trace) -> Trace {
     let id = ThreadId;
     let [begin, end] = [Op::Begin(LabelId(0)), Op::End(LabelId::UNNAMED)];

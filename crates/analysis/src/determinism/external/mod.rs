@@ -7,24 +7,24 @@
 //! precedes the child. The trace is externally serializable when there is no cycle between these
 //! transactions.
 //!
-//! The engine is the running-ancestor graph, with nodes that several threads share. A node runs
-//! until its block has ended and every thread that was forked inside has been joined: from then on
-//! nothing can enter it. If the block's own thread goes on while others still run inside, its next
-//! event is outside, after the transaction but not part of it.
+//! The engine is that of atomicity (an ordered graph, sets of running ancestors while there is a
+//! cycle), with nodes that several threads share. A node runs until its block has ended and every
+//! thread that was forked inside has been joined: from then on nothing can enter it. If the block's
+//! own thread goes on while others still run inside, its next event happens after the transaction
+//! but is not part of it.
 
 #[cfg(test)]
 mod tests;
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
+use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site, ThreadId, ops};
 
-use crate::engine::ancestors::{Full, Node, Renumbering};
-use crate::engine::cycles::{Block, Cycles};
+use crate::engine::cycles::{Cycles, OutermostBlock};
 use crate::engine::driver::{On, OrderedDriver, Property};
 use crate::engine::edges::{Inside, Single};
 use crate::engine::frontier::{Frontier, Standing, Visitor};
-use crate::engine::precedence::Precedence;
+use crate::engine::precedence::{Full, Node, Precedence, Renumbering};
 use crate::{Analysis, Cycle};
 
 /// How to judge.
@@ -38,19 +38,24 @@ pub struct Options {
 pub struct External(OrderedDriver<Deterministic>);
 
 impl External {
-    /// A fresh one.
+    /// Starts the analysis.
     pub fn new(options: Options) -> External {
         External(OrderedDriver::new(Deterministic::new(options)))
     }
 
-    /// What was found so far, in the order of events; the first is exact. Empty after `finish`:
-    /// externally serializable.
+    /// The cycles found so far, in the order of events; the first is exact. Without any, the trace
+    /// is externally serializable. Of cycles that are equivalent, only some are kept.
     pub fn cycles(&self) -> &[Cycle] {
         self.found().kept()
     }
 
+    /// How many transactions the cycle at this index of [`External::cycles`] stands for.
+    pub fn stands_for(&self, index: usize) -> u64 {
+        self.found().stands_for(index)
+    }
+
     /// The cycles so far, grouped.
-    pub fn found(&self) -> &Cycles {
+    fn found(&self) -> &Cycles {
         &self.0.property().cycles
     }
 }
@@ -68,16 +73,16 @@ impl Analysis for External {
 #[derive(Clone, Copy)]
 struct Transaction {
     node: Node,
-    block: Block,
-    /// The block has not ended.
+    block: OutermostBlock,
+    /// Whether the block has not ended.
     open: bool,
     /// How many threads that were forked inside have not been joined.
     members: u32,
 }
 
-const NOBODY: Transaction = Transaction {
+const UNUSED: Transaction = Transaction {
     node: Node::DEAD,
-    block: Block { begin: 0, label: LabelId::UNNAMED, site: Site::UNKNOWN },
+    block: OutermostBlock { begin: 0, label: LabelId::UNNAMED, site: Site::UNKNOWN },
     open: false,
     members: 0,
 };
@@ -91,14 +96,14 @@ const NONE: Index = Index::MAX;
 struct Thread {
     /// The transaction that the thread is inside of, or `NONE`.
     inside: Index,
-    /// Its node. It stays after the thread has been joined, for those who join it again.
+    /// Its node. It is kept after the thread has been joined, in case it is joined again.
     current: Node,
-    /// The transaction before it; of a thread that has not acted yet, the one that forked it.
+    /// The transaction before it; before the thread's first event, the one that forked it.
     last: Node,
     depth: u32,
-    /// `last` may still run: the next event comes after it, but is not part of it.
+    /// Whether `last` may still run: the next event happens after it, but is not part of it.
     leaves_last: bool,
-    /// The thread was forked inside of a transaction, so it never leaves it.
+    /// Whether the thread was forked inside of a transaction, so that it never leaves it.
     member: bool,
 }
 
@@ -138,7 +143,7 @@ impl Property for Deterministic {
     }
 
     #[inline(always)]
-    fn is_settled(&self) -> bool {
+    fn is_decided(&self) -> bool {
         self.first_only && self.cycles.total() > 0
     }
 }
@@ -148,9 +153,9 @@ impl<G: Precedence> On<G> for Deterministic {
     fn pass(&mut self, events: &[Event], graph: &G, frontier: &mut Frontier) -> usize {
         frontier.pass(events, graph, |by| {
             let Thread { inside, current, last, leaves_last, .. } = self.threads[by.index()];
-            let (node, settled) =
+            let (node, is_certain) =
                 if inside == NONE { (last, !leaves_last) } else { (current, true) };
-            Standing { node, settled }
+            Standing { node, is_certain }
         })
     }
 
@@ -162,30 +167,14 @@ impl<G: Precedence> On<G> for Deterministic {
         graph: &mut G,
         frontier: &mut Frontier,
     ) -> Result<(), Full> {
-        let mut step = Step { state: self, graph, frontier, number, event };
+        let mut update = MembershipUpdate { state: self, graph, frontier, number, event };
         match event.op {
-            Op::Begin(label) => step.begin(label)?,
-            Op::End(_) => step.end(),
-            Op::Fork(child) => step.fork(child),
-            Op::Join(child) => step.join(child),
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::Acquire(_)
-            | Op::Release(_)
-            | Op::AcquireShared(_)
-            | Op::ReleaseShared(_)
-            | Op::Yield
-            | Op::PreWait(_)
-            | Op::PostWait(_)
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {
-                step.conflict(Node::DEAD);
+            Op::Begin(label) => update.begin(label)?,
+            Op::End(_) => update.end(),
+            Op::Fork(child) => update.fork(child),
+            Op::Join(child) => update.join(child),
+            ops!(Access | Lock | Semaphore | Barrier) | Op::Yield => {
+                update.conflict(Node::DEAD);
             }
         }
         Ok(())
@@ -206,19 +195,19 @@ impl Deterministic {
     fn add(&mut self, transaction: Transaction) -> Index {
         let index = self.free.pop().unwrap_or(self.transactions.len() as Index);
         if index as usize == self.transactions.len() {
-            self.transactions.push(NOBODY);
+            self.transactions.push(UNUSED);
         }
         self.transactions[index as usize] = transaction;
         index
     }
 
-    /// Ends a transaction that nobody is inside of any more. Returns whether it has ended.
+    /// Ends a transaction that no thread is inside of any more. Returns whether it has ended.
     fn end_if_left(&mut self, index: Index, graph: &mut impl Precedence) -> bool {
         let Transaction { node, open, members, .. } = self.transactions[index as usize];
         let left = !open && members == 0;
         if left {
             graph.end(node);
-            self.transactions[index as usize] = NOBODY;
+            self.transactions[index as usize] = UNUSED;
             self.free.push(index);
         }
         left
@@ -226,7 +215,7 @@ impl Deterministic {
 }
 
 /// One event, and everything that it may change.
-struct Step<'a, G> {
+struct MembershipUpdate<'a, G> {
     state: &'a mut Deterministic,
     graph: &'a mut G,
     frontier: &'a mut Frontier,
@@ -234,17 +223,18 @@ struct Step<'a, G> {
     event: &'a Event,
 }
 
-impl<G: Precedence> Step<'_, G> {
+impl<G: Precedence> MembershipUpdate<'_, G> {
     fn thread(&mut self) -> &mut Thread {
         &mut self.state.threads[self.event.thread.index()]
     }
 
     fn begin(&mut self, label: LabelId) -> Result<(), Full> {
         if self.thread().inside == NONE {
-            self.acts();
+            self.leave_last();
             let last = self.thread().last;
             let node = self.graph.begin(last)?;
-            let block = Block { begin: self.number, label, site: self.event.site };
+            let site = self.event.site;
+            let block = OutermostBlock { begin: self.number, label, site };
             let inside = self.state.add(Transaction { node, block, open: true, members: 0 });
             *self.thread() = Thread { inside, current: node, ..*self.thread() };
         }
@@ -292,9 +282,9 @@ impl<G: Precedence> Step<'_, G> {
         }
     }
 
-    /// The thread does something outside of the transaction that forked it, or that it was in.
+    /// The thread acts outside of the transaction that forked it, or that it was in.
     #[inline(always)]
-    fn acts(&mut self) {
+    fn leave_last(&mut self) {
         if self.thread().leaves_last {
             let last = self.thread().last;
             let last = self.graph.shadow(last);
@@ -309,17 +299,17 @@ impl<G: Precedence> Step<'_, G> {
         let Event { thread: id, op, site } = *self.event;
         let Thread { inside, current, .. } = *self.thread();
         if inside == NONE {
-            self.acts();
+            self.leave_last();
             let last = self.thread().last;
             let mut single = Single::new(self.graph, last);
             single.after(also);
-            let node = self.frontier.step(id, op, &mut single);
+            let node = self.frontier.event(id, op, &mut single);
             self.thread().last = node;
             return node;
         }
         let mut edges = Inside::new(self.graph, current);
         edges.after(also);
-        self.frontier.step(id, op, &mut edges);
+        self.frontier.event(id, op, &mut edges);
         if edges.cycle {
             let block = self.state.transactions[inside as usize].block;
             self.state.cycles.add(self.number, id, site, block);

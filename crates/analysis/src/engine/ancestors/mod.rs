@@ -1,24 +1,24 @@
-//! The running-ancestor graph: which transactions that still run come before a given one?
+//! The running-ancestor graph: which running transactions precede a given one?
 //!
-//! An edge into a running transaction D closes a cycle exactly when D comes before the edge's
-//! source. So the set of *running* transactions that reach a transaction is all that has to be
-//! known about it, whether it still runs or not. A finished transaction whose set is empty is
-//! dead: it can never lie on a cycle. Finished transactions with equal sets are interchangeable
-//! for ever and share a *class*. So the graph never grows with the trace.
+//! An edge into a running transaction D closes a cycle exactly when D precedes the edge's source. So
+//! the set of *running* transactions that reach a transaction is all that has to be known about it,
+//! whether it still runs or not. A finished transaction whose set is empty is dead: it can never
+//! lie on a cycle. Finished transactions with equal sets are interchangeable from then on and share
+//! a *class*. There are never more classes than k(k+1)+1 when k transactions run, so the graph does
+//! not grow with the trace.
 //!
-//! - A running transaction owns a *slot*; sets are bit sets over slots. What comes before a slot is
-//!   kept transitively closed. So the set of a class need not be: whoever comes after its members
-//!   comes after what is before them.
-//! - `end` only takes the slot out of the mask of running ones. Its set goes on to stand for the
-//!   finished transaction until the next *sweep*, which takes finished slots out of all sets at
-//!   once, turns what is left into classes, and frees the slots. A slot that no set mentions is
-//!   freed on the spot.
+//! - A running transaction owns a *slot*; sets are bit sets over slots. The set before a slot is
+//!   kept transitively closed. So the set of a class need not be: an event that happens after its
+//!   members happens after what precedes them.
+//! - `end` only removes the slot from the mask of running ones. Its set stands for the finished
+//!   transaction until the next *sweep*, which takes finished slots out of all sets at once, turns
+//!   what is left into classes, and frees the slots. A slot that no set mentions is freed at once.
 //! - A [`Node`] is a number that grows in time. Everything older than `watermark` is dead: in the
 //!   common case a predecessor costs one comparison and no memory access.
-//! - One transaction that runs for ever would keep everything alive that comes after it. So there is
-//!   a second mark: what is older than `second` comes after the *elder*, the oldest transaction that
-//!   runs, and what is before it, and nothing else. To whoever comes after the elder anyway, it is
-//!   as good as dead.
+//! - A transaction that runs forever would keep everything alive that happens after it. So there is
+//!   a second mark: a node older than `second` happens after the *oldest running transaction* and
+//!   what precedes that, and after nothing else. An event that happens after the oldest running
+//!   transaction anyway may treat it as dead.
 //! - Nodes are renumbered from time to time by [`Precedence::compact`], so that memory does not
 //!   grow with the number of transactions.
 
@@ -26,17 +26,8 @@ mod sweep;
 
 use hashbrown::HashMap;
 
-use crate::engine::precedence::{Horizons, Precedence};
-use crate::engine::slots::SlotSet;
-
-/// A transaction, or a class of finished ones.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Node(pub u32);
-
-impl Node {
-    /// A transaction that can never lie on a cycle; also stands for "none".
-    pub const DEAD: Node = Node(0);
-}
+use super::precedence::{Full, Horizons, Node, Precedence, Relevance, Renumbering};
+use super::slots::{SlotSet, SlotWords};
 
 /// What a node stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,11 +40,11 @@ enum Link {
 
 const _: () = assert!(size_of::<Link>() == 8);
 
-struct Class<S> {
-    /// Members of this class come after these, and after what comes before these.
-    set: S,
-    /// The class that this one has become one with; itself if none.
-    forward: u32,
+struct Class<W> {
+    /// Members of this class happen after these, and after what precedes these.
+    set: SlotSet<W>,
+    /// The class that this one was merged into; itself if none.
+    merged_into: u32,
     /// A node that stands for the class.
     node: Node,
     /// The oldest node that belongs to it.
@@ -61,84 +52,79 @@ struct Class<S> {
 }
 
 /// A running transaction, or one that has finished since the last sweep.
-struct Slot<S> {
-    /// The slots that come before it: a transitively closed set.
-    before: S,
-    /// The slots that it comes before: the same relation, the other way round.
-    after: S,
+struct Slot<W> {
+    /// The slots that precede it: a transitively closed set.
+    before: SlotSet<W>,
+    /// The slots that it precedes: the same relation, inverted.
+    after: SlotSet<W>,
     node: Node,
 }
 
-impl<S: SlotSet> Slot<S> {
+impl<W: SlotWords> Slot<W> {
     fn free() -> Self {
-        Slot { before: S::empty(), after: S::empty(), node: Node::DEAD }
+        Slot { before: SlotSet::empty(), after: SlotSet::empty(), node: Node::DEAD }
     }
 }
 
-/// What a node comes after.
+/// What happens before an event that happens after a node.
 enum Reach {
     Nothing,
-    /// A running transaction, and what is before it.
+    /// A running transaction, and what precedes it.
     Running(usize),
-    /// What is before a transaction that has finished since the last sweep.
+    /// What precedes a transaction that has finished since the last sweep.
     Finished(usize),
-    /// The set of a class, and what is before its members. All of them run.
+    /// The set of a class, and what precedes its members. All of them run.
     Class(usize),
 }
 
-/// The graph. `S` bounds the number of transactions that run at once.
-pub struct Ancestors<S> {
+/// The graph. `W` bounds the number of transactions that run at once.
+pub struct Ancestors<W> {
     links: Vec<Link>,
-    slots: Vec<Slot<S>>,
+    slots: Vec<Slot<W>>,
     free: Vec<u32>,
-    running: S,
+    running: SlotSet<W>,
     /// Slots that have finished since the last sweep and are not free yet.
-    finished: S,
-    /// Every slot that is in some set (and maybe some that are not any more).
-    mentioned: S,
-    classes: Vec<Class<S>>,
-    /// The classes that are neither dead nor forwarded.
+    finished: SlotSet<W>,
+    /// Every slot that is in some set (and maybe some that no longer are).
+    mentioned: SlotSet<W>,
+    classes: Vec<Class<W>>,
+    /// The classes that are neither dead nor merged into others.
     live: Vec<u32>,
-    by_set: HashMap<S, u32>,
-    /// What the edges into an event add that is not [settled](Precedence::settle).
-    arrived: S,
+    by_set: HashMap<SlotSet<W>, u32>,
+    /// What the edges into an event add before [`Precedence::commit_edges`].
+    pending: SlotSet<W>,
+    /// Older nodes are dead.
     watermark: Node,
-    /// What is older comes after the elder, and what is before that, at most.
+    /// Older nodes happen after the oldest running transaction and what precedes it, at most.
     second: Node,
-    /// The slot of the oldest transaction that ran at the last sweep.
-    elder: usize,
+    /// The slot of the oldest running transaction, as of the last sweep.
+    oldest_running: usize,
 }
 
-/// How many slots there are at first.
+/// How many slots there are at first. There are more as soon as they are needed.
 const FEWEST_SLOTS: usize = 16;
 
-/// No slot is left: the graph has to be made wider.
-#[derive(Debug)]
-pub struct Full;
-
-impl<S: SlotSet> Default for Ancestors<S> {
+impl<W: SlotWords> Default for Ancestors<W> {
     fn default() -> Self {
         Ancestors {
             links: vec![Link::Dead],
             slots: Vec::new(),
             free: Vec::new(),
-            running: S::empty(),
-            finished: S::empty(),
-            mentioned: S::empty(),
+            running: SlotSet::empty(),
+            finished: SlotSet::empty(),
+            mentioned: SlotSet::empty(),
             classes: Vec::new(),
             live: Vec::new(),
             by_set: HashMap::new(),
-            arrived: S::empty(),
+            pending: SlotSet::empty(),
             watermark: Node(1),
             second: Node(1),
-            elder: 0,
+            oldest_running: 0,
         }
     }
 }
 
-impl<S: SlotSet> Precedence for Ancestors<S> {
-    type Sources = Option<S>;
-
+impl<W: SlotWords> Relevance for Ancestors<W> {
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         node < self.watermark
@@ -146,18 +132,18 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
 
     #[inline(always)]
     fn horizons(&self) -> Horizons {
-        let one_keeps_all = self.watermark < self.second;
-        Horizons { all: self.watermark, after_elder: one_keeps_all.then_some(self.second) }
+        let is_apart = self.watermark < self.second;
+        Horizons { all: self.watermark, after_oldest: is_apart.then_some(self.second) }
     }
 
     #[inline(always)]
-    fn is_after_elder(&self, node: Node) -> bool {
+    fn is_after_oldest(&self, node: Node) -> bool {
         match self.links[node.0 as usize] {
             Link::Dead => false,
-            Link::Slot(slot) => self.slots[slot as usize].before.contains(self.elder),
+            Link::Slot(slot) => self.slots[slot as usize].before.contains(self.oldest_running),
             Link::Class(index) => {
                 let class = &self.classes[index as usize];
-                class.forward == index && class.set.contains(self.elder)
+                class.merged_into == index && class.set.contains(self.oldest_running)
             }
         }
     }
@@ -169,13 +155,15 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
             Link::Dead => true,
             Link::Slot(slot) => slot == own || before.contains(slot as usize),
             Link::Class(index) => {
-                let Class { forward, set, .. } = &self.classes[index as usize];
-                let mut slots = set.words().iter().enumerate();
-                let before = |word| before.words().get(word).copied().unwrap_or(0);
-                *forward == index && slots.all(|(word, slots)| slots & !before(word) == 0)
+                let Class { merged_into, set, .. } = &self.classes[index as usize];
+                *merged_into == index && set.is_within(before)
             }
         }
     }
+}
+
+impl<W: SlotWords> Precedence for Ancestors<W> {
+    type Sources = Option<SlotSet<W>>;
 
     fn begin(&mut self, last: Node) -> Result<Node, Full> {
         let slot = self.take_slot()?;
@@ -184,7 +172,7 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
         let slot = slot as usize;
         self.mentioned.add(&before);
         before.for_each(|earlier| self.slots[earlier].after.insert(slot));
-        self.slots[slot] = Slot { before, after: S::empty(), node };
+        self.slots[slot] = Slot { before, after: SlotSet::empty(), node };
         self.running.insert(slot);
         Ok(node)
     }
@@ -204,7 +192,8 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
         }
     }
 
-    /// A cycle's last edge is added all the same, so that later cycles are seen with all their causes.
+    /// The last edge of a cycle is added like any other, so that later cycles are seen with all
+    /// their causes.
     #[inline]
     fn edge(&mut self, from: Node, into: Node) -> bool {
         let reach = self.resolve(from);
@@ -212,7 +201,7 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
             return false;
         }
         let slot = self.slot_of(into);
-        // What comes before `into` is closed: if the members are known, so is what is before them.
+        // The set before `into` is closed: if the members are in it, so is what precedes them.
         let before = &self.slots[slot].before;
         let known = match reach {
             Reach::Nothing => true,
@@ -224,20 +213,20 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
             return false;
         }
         let set = self.reach(from);
-        self.arrived.add(&set);
+        self.pending.add(&set);
         set.contains(slot)
     }
 
     #[inline(always)]
-    fn settle(&mut self, into: Node) {
-        if !self.arrived.is_empty() {
-            let set = std::mem::replace(&mut self.arrived, S::empty());
+    fn commit_edges(&mut self, into: Node) {
+        if !self.pending.is_empty() {
+            let set = std::mem::replace(&mut self.pending, SlotSet::empty());
             self.grow(self.slot_of(into), &set);
         }
     }
 
     #[inline(always)]
-    fn gather(&mut self, sources: &mut Option<S>, node: Node) {
+    fn gather(&mut self, sources: &mut Option<SlotSet<W>>, node: Node) {
         let before = self.generators(node);
         match sources {
             Some(set) => set.add(&before),
@@ -245,7 +234,7 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
         }
     }
 
-    fn single(&mut self, last: Node, sources: &mut Option<S>) -> Node {
+    fn single(&mut self, last: Node, sources: &mut Option<SlotSet<W>>) -> Node {
         let Some(set) = sources else {
             return if self.is_dead(last) { Node::DEAD } else { last };
         };
@@ -277,7 +266,7 @@ impl<S: SlotSet> Precedence for Ancestors<S> {
     }
 }
 
-impl<S: SlotSet> Ancestors<S> {
+impl<W: SlotWords> Ancestors<W> {
     /// Makes sure that the next [`Precedence::begin`] finds a slot.
     #[inline(always)]
     pub fn ensure_room(&mut self) -> Result<(), Full> {
@@ -293,13 +282,13 @@ impl<S: SlotSet> Ancestors<S> {
         }
     }
 
-    /// Running transactions that come before the node, or are it. What is before them comes before
-    /// the node as well, whether it is in the set or not.
-    pub fn generators(&mut self, node: Node) -> S {
+    /// Running transactions that precede the node, or are it. What precedes them precedes the node
+    /// as well, whether it is in the set or not.
+    pub fn generators(&mut self, node: Node) -> SlotSet<W> {
         match self.resolve(node) {
-            Reach::Nothing => S::empty(),
+            Reach::Nothing => SlotSet::empty(),
             Reach::Running(slot) => {
-                let mut set = S::empty();
+                let mut set = SlotSet::empty();
                 set.insert(slot);
                 set
             }
@@ -308,8 +297,8 @@ impl<S: SlotSet> Ancestors<S> {
         }
     }
 
-    /// All running transactions that come before the node, or are it.
-    pub fn reach(&mut self, node: Node) -> S {
+    /// All running transactions that precede the node, or are it.
+    pub fn reach(&mut self, node: Node) -> SlotSet<W> {
         let some = self.generators(node);
         let mut all = some.clone();
         some.for_each(|slot| all.add(&self.slots[slot].before));
@@ -353,7 +342,7 @@ impl<S: SlotSet> Ancestors<S> {
         Reach::Class(index as usize)
     }
 
-    /// Exchanges the members of a class that have finished for what is before them.
+    /// Exchanges the members of a class that have finished for what precedes them.
     fn refresh(&mut self, index: usize) {
         let set = &mut self.classes[index].set;
         if set.is_disjoint(&self.finished) {
@@ -374,39 +363,39 @@ impl<S: SlotSet> Ancestors<S> {
         }
     }
 
-    /// The transactions that come before a running one. Some may have finished.
+    /// The transactions that precede a running one. Some may have finished.
     #[inline]
-    pub fn before(&self, node: Node) -> &S {
+    pub fn before(&self, node: Node) -> &SlotSet<W> {
         &self.slots[self.slot_of(node)].before
     }
 
-    /// Lets every running transaction in `set`, which is closed, come before `into`, which runs.
-    pub fn put_before(&mut self, set: &S, into: Node) {
+    /// Lets every running transaction in `set`, which is closed, precede `into`, which runs.
+    pub fn put_before(&mut self, set: &SlotSet<W>, into: Node) {
         let slot = self.slot_of(into);
         if !set.is_within(&self.slots[slot].before) {
             self.grow(slot, set);
         }
     }
 
-    /// Adds `set` to what comes before `slot`, and before everything behind it.
-    fn grow(&mut self, slot: usize, set: &S) {
+    /// Adds `set` to what precedes `slot`, and to what precedes everything that `slot` precedes.
+    fn grow(&mut self, slot: usize, set: &SlotSet<W>) {
         self.mentioned.add(set);
         let Slot { before, after, .. } = &self.slots[slot];
         let mut fresh = set.clone();
         fresh.take_out(before);
-        let mut behind = after.clone();
-        behind.insert(slot);
-        behind.for_each(|later| self.slots[later].before.add(set));
-        fresh.for_each(|earlier| self.slots[earlier].after.add(&behind));
+        let mut later = after.clone();
+        later.insert(slot);
+        later.for_each(|slot| self.slots[slot].before.add(set));
+        fresh.for_each(|earlier| self.slots[earlier].after.add(&later));
     }
 
-    fn class_node(&mut self, set: &S) -> Node {
+    fn class_node(&mut self, set: &SlotSet<W>) -> Node {
         let class = self.class_of(set, None);
         self.classes[class as usize].node
     }
 
-    /// The class of a set that is not empty; `member` is what becomes part of it.
-    fn class_of(&mut self, set: &S, member: Option<Node>) -> u32 {
+    /// The class of a set that is not empty; `member` is the node that becomes part of it.
+    fn class_of(&mut self, set: &SlotSet<W>, member: Option<Node>) -> u32 {
         self.mentioned.add(set);
         if let Some(&class) = self.by_set.get(set) {
             let oldest = &mut self.classes[class as usize].oldest;
@@ -417,7 +406,7 @@ impl<S: SlotSet> Ancestors<S> {
         let node = member.unwrap_or_else(|| self.new_node(Link::Class(class)));
         let set = set.clone();
         self.by_set.insert(set.clone(), class);
-        self.classes.push(Class { set, forward: class, node, oldest: node });
+        self.classes.push(Class { set, merged_into: class, node, oldest: node });
         self.live.push(class);
         class
     }
@@ -433,24 +422,5 @@ impl<S: SlotSet> Ancestors<S> {
             self.make_room()?;
         }
         self.free.pop().ok_or(Full)
-    }
-}
-
-/// What became of the nodes when they were numbered anew.
-pub struct Renumbering {
-    table: Vec<Node>,
-    dead_before: Node,
-}
-
-impl Renumbering {
-    /// The new numbers by the old ones; what is older than `dead_before` has none.
-    pub fn new(table: Vec<Node>, dead_before: Node) -> Renumbering {
-        Renumbering { table, dead_before }
-    }
-
-    /// The new number of a node.
-    #[inline]
-    pub fn of(&self, node: Node) -> Node {
-        if node < self.dead_before { Node::DEAD } else { self.table[node.0 as usize] }
     }
 }

@@ -1,22 +1,23 @@
-//! Housekeeping: slots are given back and classes made by a sweep, nodes renumbered, sets widened.
+//! Housekeeping: a sweep frees slots and makes classes; nodes are renumbered, sets widened, and the
+//! graph is exchanged for an ordered one and back.
 
-use super::{Ancestors, Class, FEWEST_SLOTS, Full, Link, Node, Renumbering, Slot};
-use crate::engine::precedence::{Part, Parts};
-use crate::engine::slots::SlotSet;
+use super::{Ancestors, Class, FEWEST_SLOTS, Link, Slot};
+use crate::engine::precedence::{Full, Node, Part, Parts, Renumbering};
+use crate::engine::slots::{SlotSet, SlotWords};
 
-impl<S: SlotSet> Ancestors<S> {
-    /// A sweep costs about as much as all slots together: it has to give back a quarter of them
-    /// to be worth it, otherwise there are too few.
+impl<W: SlotWords> Ancestors<W> {
+    /// Makes sure that a slot is free. A sweep costs about as much as all slots together, so it has
+    /// to free a quarter of them to be worth it; otherwise there are too few slots.
     pub(super) fn make_room(&mut self) -> Result<(), Full> {
         self.sweep();
         let known = self.slots.len();
         if self.free.len() > known / 4 {
             return Ok(());
         }
-        if known == S::CAPACITY {
+        if known == W::CAPACITY {
             return Err(Full);
         }
-        let wanted = (known * 2).max(FEWEST_SLOTS).min(S::CAPACITY);
+        let wanted = (known * 2).max(FEWEST_SLOTS).min(W::CAPACITY);
         self.slots.resize_with(wanted, Slot::free);
         self.free.extend((known as u32..wanted as u32).rev());
         Ok(())
@@ -28,7 +29,7 @@ impl<S: SlotSet> Ancestors<S> {
         let finished = self.finished.clone();
         let live = std::mem::take(&mut self.live);
         self.by_set.clear();
-        self.mentioned = S::empty();
+        self.mentioned = SlotSet::empty();
         for class in live {
             self.rehash(class);
         }
@@ -39,20 +40,20 @@ impl<S: SlotSet> Ancestors<S> {
             self.slots[slot].after.keep(&running);
             self.mentioned.add(&self.slots[slot].before);
         });
-        self.finished = S::empty();
+        self.finished = SlotSet::empty();
         self.watermark = self.oldest();
-        self.find_elder();
+        self.find_oldest_running();
     }
 
-    /// Sets the second mark.
-    fn find_elder(&mut self) {
-        let mut elder = (Node(self.links.len() as u32), 0);
-        self.running.for_each(|slot| elder = elder.min((self.slots[slot].node, slot)));
-        self.elder = elder.1;
+    /// Finds the oldest running transaction, and sets the second mark.
+    fn find_oldest_running(&mut self) {
+        let mut oldest = (Node(self.links.len() as u32), 0);
+        self.running.for_each(|slot| oldest = oldest.min((self.slots[slot].node, slot)));
+        self.oldest_running = oldest.1;
         self.second = self.watermark;
         if !self.running.is_empty() {
-            let mut known = self.slots[self.elder].before.clone();
-            known.insert(self.elder);
+            let mut known = self.slots[self.oldest_running].before.clone();
+            known.insert(self.oldest_running);
             self.second = self.oldest_but(&known);
         }
     }
@@ -63,7 +64,7 @@ impl<S: SlotSet> Ancestors<S> {
         }
     }
 
-    /// Enters a class again after its set has changed; equal ones become one.
+    /// Enters a class again after its set has changed; equal classes are merged.
     fn rehash(&mut self, index: u32) {
         let Class { set, oldest, .. } = &self.classes[index as usize];
         if set.is_empty() {
@@ -72,7 +73,7 @@ impl<S: SlotSet> Ancestors<S> {
         let oldest = *oldest;
         match self.by_set.get(set) {
             Some(&same) => {
-                self.classes[index as usize].forward = same;
+                self.classes[index as usize].merged_into = same;
                 let older = &mut self.classes[same as usize].oldest;
                 *older = oldest.min(*older);
             }
@@ -96,11 +97,11 @@ impl<S: SlotSet> Ancestors<S> {
 
     /// The oldest node that is not dead.
     fn oldest(&self) -> Node {
-        self.oldest_but(&S::empty())
+        self.oldest_but(&SlotSet::empty())
     }
 
-    /// The oldest node that does not run as one of these, and comes after others as well.
-    fn oldest_but(&self, known: &S) -> Node {
+    /// The oldest node that is not one of these running ones, and happens after others than these.
+    fn oldest_but(&self, known: &SlotSet<W>) -> Node {
         let mut oldest = Node(self.links.len() as u32);
         let mut others = self.running.clone();
         others.take_out(known);
@@ -111,8 +112,8 @@ impl<S: SlotSet> Ancestors<S> {
     }
 
     /// The same graph with room for more transactions at once.
-    pub fn widen<T: SlotSet>(self) -> Ancestors<T> {
-        let wide = |set: &S| T::from_words(set.words());
+    pub fn widen<V: SlotWords>(self) -> Ancestors<V> {
+        let wide = SlotSet::<W>::in_storage::<V>;
         Ancestors {
             links: self.links,
             slots: self
@@ -129,17 +130,17 @@ impl<S: SlotSet> Ancestors<S> {
                 .iter()
                 .map(|c| Class {
                     set: wide(&c.set),
-                    forward: c.forward,
+                    merged_into: c.merged_into,
                     node: c.node,
                     oldest: c.oldest,
                 })
                 .collect(),
             live: self.live,
             by_set: self.by_set.iter().map(|(set, &class)| (wide(set), class)).collect(),
-            arrived: wide(&self.arrived),
+            pending: wide(&self.pending),
             watermark: self.watermark,
             second: self.second,
-            elder: self.elder,
+            oldest_running: self.oldest_running,
         }
     }
 
@@ -159,7 +160,7 @@ impl<S: SlotSet> Ancestors<S> {
             let node = self.new_node(Link::Class(new));
             self.by_set.insert(class.set.clone(), new);
             let set = class.set.clone();
-            self.classes.push(Class { set, forward: new, node, oldest: node });
+            self.classes.push(Class { set, merged_into: new, node, oldest: node });
             self.live.push(new);
         }
         let running = self.running.clone();
@@ -170,8 +171,8 @@ impl<S: SlotSet> Ancestors<S> {
         });
         for (old, link) in old_links.into_iter().enumerate() {
             if let Link::Class(mut index) = link {
-                while classes[index as usize].forward != index {
-                    index = classes[index as usize].forward;
+                while classes[index as usize].merged_into != index {
+                    index = classes[index as usize].merged_into;
                 }
                 if let Some(new) = self.classes.get(new_class[index as usize] as usize) {
                     table[old] = new.node;
@@ -183,7 +184,7 @@ impl<S: SlotSet> Ancestors<S> {
         Renumbering::new(table, dead_before)
     }
 
-    /// What the graph is made of, unless a running transaction is on a cycle.
+    /// The parts of the graph, unless a running transaction lies on a cycle.
     pub fn take_apart(&mut self) -> Option<Parts> {
         self.sweep();
         let mut indices = vec![0; self.slots.len()];
@@ -195,7 +196,7 @@ impl<S: SlotSet> Ancestors<S> {
             indices[slot] = parts.running.len() as u32;
             parts.running.push(Part { nodes: vec![self.slots[slot].node], after: Vec::new() });
         });
-        let list = |set: &S| {
+        let list = |set: &SlotSet<W>| {
             let mut list = Vec::new();
             set.for_each(|slot| list.push(indices[slot]));
             list
@@ -221,12 +222,12 @@ impl<S: SlotSet> Ancestors<S> {
         (!cycle).then_some(parts)
     }
 
-    /// The graph of what another kind was made of. There have to be as many slots as transactions
-    /// run.
+    /// The graph made of the parts of one of the other kind. There must be room for as many slots
+    /// as transactions run.
     pub fn assemble(parts: &Parts) -> Self {
         let &Parts { nodes, ref running, ref finished } = parts;
         let set = |after: &[u32]| {
-            let mut set = S::empty();
+            let mut set = SlotSet::empty();
             after.iter().for_each(|&slot| set.insert(slot as usize));
             set
         };
@@ -250,10 +251,10 @@ impl<S: SlotSet> Ancestors<S> {
         graph
     }
 
-    /// The class that a class has become one with in the end.
+    /// The root of a class: the class that it was merged into, directly or not.
     pub(super) fn root(&self, mut index: u32) -> u32 {
-        while self.classes[index as usize].forward != index {
-            index = self.classes[index as usize].forward;
+        while self.classes[index as usize].merged_into != index {
+            index = self.classes[index as usize].merged_into;
         }
         index
     }

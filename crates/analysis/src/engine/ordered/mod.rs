@@ -1,40 +1,45 @@
-//! The graph of transactions, with an order that all its edges follow.
+//! The graph of transactions in a topological order, which all its edges follow.
 //!
-//! As long as there is no cycle, the transactions can be put into such an order. It makes edges cheap:
-//! one from an earlier to a later transaction closes no cycle, and has no consequences but its own
-//! entry. No set of ancestors is kept, so the cost does not depend on how many transactions run.
+//! Such an order exists as long as there is no cycle, and it makes edges cheap: one from an earlier
+//! to a later transaction closes no cycle and costs no more than its entry. No set of ancestors is
+//! kept, so the cost does not depend on how many transactions run.
 //!
-//! - A transaction's *place* is a number. At first places go up in the order of beginnings.
-//! - An edge against the order starts a search for those that must come first: its source and what
-//!   is before it, down to the place of the target. If the target is among them there is a cycle.
-//!   Otherwise they get places in front of it (after Pearce and Kelly, but backwards only).
-//! - A transaction that has ended and that no running one comes before is dead: it can never lie on a
-//!   cycle. For each one the edges from others that are alive are counted, so a death is known at
-//!   once, and what it is the cause of. All older than `watermark` are dead.
-//! - A *sweep*, once there are some times as many edges as the last one left, takes out those of the
-//!   dead. If too many transactions are left, those that come after the same running ones become one,
-//!   as they are interchangeable for ever. So the graph does not grow with the trace.
-//! - One transaction that runs for long would keep everything alive that comes after it. So it becomes
-//!   the *elder*, whose edges are not counted; who comes after it has a flag instead. What would be
-//!   dead without the elder is united with it. What is older than `second` is dead or of that kind: to
-//!   whoever comes after the elder anyway, it is as good as dead.
+//! - A transaction has a *topological label*, a number. At first labels grow in the order of begins.
+//! - An edge against the order starts a search for everything that must move: its source and the
+//!   predecessors of that, down to the label of the target. If the target is among them there is a
+//!   cycle. Otherwise they get labels below the target's, above those of their predecessors that
+//!   stay. (Pearce and Kelly 2006 also search forwards from the target and permute the labels of
+//!   both sides. Searching backwards only is enough, because labels have gaps.)
+//! - A transaction that has ended, and that no running one precedes, is dead: it can never lie on a
+//!   cycle. For each one the edges from live ones are counted, so its death is known at once, and
+//!   so are the deaths that follow from it. Everything older than `watermark` is dead.
+//! - A *sweep*, once there are several times as many edges as the last one left, drops the edges of
+//!   dead transactions. If too many transactions are left, those that happen after the same running
+//!   ones are merged: they are interchangeable from then on. So the graph does not grow with the
+//!   trace.
+//! - One transaction that runs for long would keep everything alive that happens after it. So the
+//!   edges of the *oldest running transaction* are not counted; what happens after it has a flag
+//!   instead. What would be dead without it is merged into it. What is older than `second` is dead
+//!   or of that kind: an event that happens after the oldest running transaction anyway may treat
+//!   it as dead.
 //!
-//! A cycle has no order: then the graph is handed over to [`crate::engine::ancestors`].
+//! A cycle has no order: then the graph is exchanged for [`super::ancestors`].
 
-mod death;
-mod order;
+mod reorder;
+mod retire;
 mod sweep;
 
-use crate::engine::ancestors::{Full, Node, Renumbering};
-use crate::engine::precedence::{Horizons, Precedence};
+use super::precedence::{Full, Horizons, Node, Precedence, Relevance, Renumbering};
 
-/// Where a record is in the order.
-type Place = u64;
+/// The position of a record in the topological order.
+type TopoLabel = u64;
 
-/// Places start that far from each other, so that others fit in between.
-const GAP: Place = 1 << 24;
+/// The distance between new labels, so that others fit in between: two dozen moves into the same gap
+/// can halve what is left of it before all records must be relabelled, and there are labels for
+/// 2^40 transactions.
+const GAP: TopoLabel = 1 << 24;
 
-/// What a node stands for: a record, another node that it has become one with, or nothing.
+/// What a node stands for: a record, another node that it was merged into, or nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Link(u32);
 
@@ -70,35 +75,35 @@ impl Link {
 enum State {
     Running,
     Finished,
-    /// The record is nobody's.
+    /// The record is not in use.
     Dead,
-    /// In a sweep: it has become one with the record that its mark says.
-    United,
+    /// During a sweep: merged into the record that its mark names.
+    Merged,
 }
 
 /// A transaction that may still lie on a cycle.
 #[derive(Clone, Copy)]
 struct Record {
-    place: Place,
+    label: TopoLabel,
     node: Node,
-    /// The first of the edges into it, and of those from it.
+    /// The first edge into it, and the first from it.
     incoming: u32,
     outgoing: u32,
-    /// How many edges come from others that are alive, those of the elder not counted.
+    /// How many edges enter from live records, not counting the oldest running transaction.
     sources: u32,
-    /// The record that the latest edge from here goes to.
+    /// The record that the latest edge from here enters.
     target: u32,
     /// The last search that came here; a sweep has other uses for it.
     mark: u32,
     state: State,
-    /// It is known to come after the elder.
-    after_elder: bool,
+    /// Whether it is known to happen after the oldest running transaction.
+    after_oldest: bool,
 }
 
 const _: () = assert!(size_of::<Record>() == 40);
 
-const NOBODY: Record = Record {
-    place: 0,
+const UNUSED: Record = Record {
+    label: 0,
     node: Node::DEAD,
     incoming: NO_EDGE,
     outgoing: NO_EDGE,
@@ -106,19 +111,20 @@ const NOBODY: Record = Record {
     target: 0,
     mark: 0,
     state: State::Dead,
-    after_elder: false,
+    after_oldest: false,
 };
 
 impl Record {
-    /// Nobody alive comes before it, but perhaps the elder; and so it will be.
+    /// Whether it has ended, and nothing that is alive precedes it but, perhaps, the oldest running
+    /// transaction. This cannot change any more.
     #[inline(always)]
-    fn is_settled(&self) -> bool {
+    fn is_retirable(&self) -> bool {
         (self.sources == 0) & (self.state == State::Finished)
     }
 }
 
-/// An edge: in a list of those into its target, and in one of those from its source. If the source
-/// is dead, it is nobody.
+/// An edge, in the list of those into its target and in the list of those from its source. The
+/// source is 0 when it is dead.
 #[derive(Clone, Copy)]
 struct Edge {
     source: u32,
@@ -133,62 +139,66 @@ const NO_EDGE: u32 = u32::MAX;
 pub struct Ordered {
     /// By node.
     links: Vec<Link>,
-    /// The first one is nobody's.
+    /// The first one is never in use.
     records: Vec<Record>,
     free: Vec<u32>,
     edges: Vec<Edge>,
     running: usize,
-    next_place: Place,
+    next_label: TopoLabel,
+    /// Older nodes are dead.
     watermark: Node,
+    /// Older nodes are dead or merged into the oldest running transaction.
     second: Node,
-    /// The record of the elder; 0 if there is none.
-    elder: usize,
-    /// There is an elder once that many nodes are between the oldest one alive and the newest, and
-    /// it is looked for from this number of nodes on.
+    /// The record of the oldest running transaction, once it is singled out; 0 before.
+    oldest: usize,
+    /// It is singled out when more than this many nodes lie between the oldest live node and the
+    /// newest, and there are at least `choose_at` nodes.
     patience: u32,
-    elect_at: usize,
-    /// A sweep is due with that many edges.
+    choose_at: usize,
+    /// A sweep is due at this many edges.
     sweep_at: usize,
-    /// With that many finished ones, equals become one.
-    unite_at: usize,
+    /// A sweep merges when there are more finished transactions than this.
+    merge_at: usize,
     searches: u32,
     pending: Vec<u32>,
     found: Vec<u32>,
-    /// What a single event comes after.
+    /// The predecessors of a single event.
     sources: Vec<u32>,
+    /// Edges that would close cycles; they are not in the graph.
     cycle: Vec<(Node, Node)>,
     swept: sweep::Scratch,
 }
 
-/// With fewer nodes between the two marks, to look whether a node is after the elder costs more than
-/// the edges that it saves.
-const WORTH_A_LOOK: u32 = 1 << 10;
+/// With fewer nodes than this between the two marks, finding out whether a node happens after the
+/// oldest running transaction costs more than the edges that it saves.
+const WORTHWHILE_NODES: u32 = 1 << 10;
 
-/// An elder is looked for at most once in that many nodes.
-const TERM: usize = 1 << 8;
+/// The oldest running transaction is looked for at most once in this many nodes, because that takes
+/// a pass over all records.
+const CHOICE_INTERVAL: usize = 1 << 8;
 
-/// A sweep is not worth while for fewer edges.
+/// A sweep is not worth its cost for fewer edges than this: so many (64 KiB) stay in the cache.
 const FEWEST_EDGES: usize = 1 << 12;
 
-/// It is not worth while to unite fewer records.
+/// Merging is not worth its cost for fewer records than this.
 const FEWEST_RECORDS: usize = 64;
 
 impl Default for Ordered {
     fn default() -> Self {
         Ordered {
             links: vec![Link::DEAD],
-            records: vec![NOBODY],
+            records: vec![UNUSED],
             free: Vec::new(),
             edges: Vec::new(),
             running: 0,
-            next_place: GAP,
+            next_label: GAP,
             watermark: Node(1),
             second: Node(1),
-            elder: 0,
-            patience: WORTH_A_LOOK,
-            elect_at: 0,
+            oldest: 0,
+            patience: WORTHWHILE_NODES,
+            choose_at: 0,
             sweep_at: FEWEST_EDGES,
-            unite_at: FEWEST_RECORDS,
+            merge_at: FEWEST_RECORDS,
             searches: 0,
             pending: Vec::new(),
             found: Vec::new(),
@@ -199,18 +209,15 @@ impl Default for Ordered {
     }
 }
 
-impl Precedence for Ordered {
-    /// They are kept here, so that they need no room of their own.
-    type Sources = ();
-
+impl Relevance for Ordered {
     #[inline(always)]
     fn is_dead(&self, node: Node) -> bool {
         node < self.watermark
     }
 
     #[inline(always)]
-    fn is_gone(&self, node: Node) -> bool {
-        // Old ones are not looked up: the others are few, and stay in the cache.
+    fn is_retired(&self, node: Node) -> bool {
+        // Nodes below the watermark share one entry: the others are few, and stay in the cache.
         self.links[node.0.max(self.watermark.0 - 1) as usize] == Link::DEAD
     }
 
@@ -224,25 +231,30 @@ impl Precedence for Ordered {
         }
     }
 
-    fn are_alike(&self, one: Node, other: Node) -> bool {
+    fn are_interchangeable(&self, one: Node, other: Node) -> bool {
         let [one, other] = [one, other].map(|node| self.links[node.0 as usize]);
         one == other
     }
 
     #[inline(always)]
     fn horizons(&self) -> Horizons {
-        let one_keeps_all = self.watermark.0 + self.patience < self.second.0;
-        Horizons { all: self.watermark, after_elder: one_keeps_all.then_some(self.second) }
+        let is_worthwhile = self.watermark.0 + self.patience < self.second.0;
+        Horizons { all: self.watermark, after_oldest: is_worthwhile.then_some(self.second) }
     }
 
     #[inline(always)]
-    fn is_after_elder(&self, node: Node) -> bool {
+    fn is_after_oldest(&self, node: Node) -> bool {
         match self.links[node.0 as usize].target() {
-            Target::Record(index) => self.records[index].after_elder,
-            Target::Node(next) => next == self.records[self.elder].node,
+            Target::Record(index) => self.records[index].after_oldest,
+            Target::Node(next) => next == self.records[self.oldest].node,
             Target::Dead => false,
         }
     }
+}
+
+impl Precedence for Ordered {
+    /// They are kept in the graph, so that their memory is used again.
+    type Sources = ();
 
     fn begin(&mut self, last: Node) -> Result<Node, Full> {
         self.keep_house();
@@ -256,7 +268,7 @@ impl Precedence for Ordered {
         let Some(index) = self.find(node) else { return };
         self.running -= 1;
         self.records[index].state = State::Finished;
-        self.retire_if_settled(index);
+        self.retire_if_due(index);
     }
 
     #[inline]
@@ -266,8 +278,8 @@ impl Precedence for Ordered {
         if self.is_known(source, target) || from == into {
             return false;
         }
-        let follows = self.records[source].place < self.records[target].place;
-        // What is united with a running one comes after it.
+        let follows = self.records[source].label < self.records[target].label;
+        // What was merged into a running transaction happens after it.
         if !follows && (source == target || self.closes_cycle(source, target)) {
             self.cycle.push((from, into));
             return true;
@@ -277,7 +289,7 @@ impl Precedence for Ordered {
     }
 
     #[inline(always)]
-    fn settle(&mut self, _: Node) {}
+    fn commit_edges(&mut self, _: Node) {}
 
     #[inline]
     fn gather(&mut self, (): &mut (), node: Node) {
@@ -299,7 +311,7 @@ impl Precedence for Ordered {
         if let (None, &[source]) = (own, &sources[..])
             && self.records[source as usize].state == State::Finished
         {
-            // It comes after one that has ended and after nobody else: that is all the same.
+            // It happens after one that has ended and after nothing else: they are interchangeable.
             sources.clear();
             self.sources = sources;
             return self.records[source as usize].node;
@@ -312,7 +324,7 @@ impl Precedence for Ordered {
             }
         }
         self.sources = sources;
-        self.retire_if_settled(index);
+        self.retire_if_due(index);
         self.keep_house();
         node
     }
@@ -321,7 +333,7 @@ impl Precedence for Ordered {
         let Some(own) = self.find(node) else { return Node::DEAD };
         let index = self.add(State::Finished, Some(own));
         let node = self.records[index].node;
-        self.retire_if_settled(index);
+        self.retire_if_due(index);
         node
     }
 
@@ -340,10 +352,11 @@ impl Precedence for Ordered {
 }
 
 impl Ordered {
-    /// Sweeps with every new record, lets equals become one each time, and has an elder at once.
+    /// Sweeps with every new record, merges each time, and singles out the oldest running
+    /// transaction at once.
     #[cfg(test)]
     pub fn sweep_often(&mut self) {
-        (self.sweep_at, self.unite_at, self.patience, self.elect_at) = (0, 0, 0, 0);
+        (self.sweep_at, self.merge_at, self.patience, self.choose_at) = (0, 0, 0, 0);
     }
 
     /// The edges that close cycles and are not in the graph.
@@ -351,6 +364,7 @@ impl Ordered {
         std::mem::take(&mut self.cycle)
     }
 
+    /// The record of a node, if it is not dead.
     #[inline]
     fn find(&mut self, node: Node) -> Option<usize> {
         if self.is_dead(node) {
@@ -363,12 +377,12 @@ impl Ordered {
         }
     }
 
-    /// Finds the record of a node that has become one with another, and makes the way shorter.
+    /// Finds the record of a node that was merged into another (union–find with path compression).
     fn follow(&mut self, node: Node) -> Option<usize> {
-        let last = self.representative(node);
-        match self.links[last.0 as usize].target() {
+        let root = self.node_root(node);
+        match self.links[root.0 as usize].target() {
             Target::Record(index) => {
-                self.links[node.0 as usize] = Link::forward(last);
+                self.links[node.0 as usize] = Link::forward(root);
                 Some(index)
             }
             Target::Dead | Target::Node(_) => {
@@ -378,24 +392,24 @@ impl Ordered {
         }
     }
 
-    /// The node that a node has become one with in the end.
-    fn representative(&self, mut node: Node) -> Node {
+    /// The node that a node was merged into, directly or not.
+    fn node_root(&self, mut node: Node) -> Node {
         while let Target::Node(next) = self.links[node.0 as usize].target() {
             node = next;
         }
         node
     }
 
-    /// Whether there is such an edge already.
+    /// Whether such an edge is known to exist.
     #[inline(always)]
     fn is_known(&self, source: usize, target: usize) -> bool {
-        match source == self.elder {
-            true => self.records[target].after_elder,
+        match source == self.oldest {
+            true => self.records[target].after_oldest,
             false => self.records[source].target == target as u32,
         }
     }
 
-    /// A new transaction, the last one in the order, which comes after `last`.
+    /// A new transaction, the last one in the order, which happens after `last`.
     fn add(&mut self, state: State, last: Option<usize>) -> usize {
         let node = Node(self.links.len() as u32);
         let index = self.take(state);
@@ -411,27 +425,27 @@ impl Ordered {
     fn take(&mut self, state: State) -> usize {
         let index = self.free.pop().unwrap_or(self.records.len() as u32);
         if index as usize == self.records.len() {
-            self.records.push(NOBODY);
+            self.records.push(UNUSED);
         }
-        self.records[index as usize] = Record { place: self.next_place, state, ..NOBODY };
-        self.next_place += GAP;
+        self.records[index as usize] = Record { label: self.next_label, state, ..UNUSED };
+        self.next_label += GAP;
         index as usize
     }
 
     #[inline]
     fn insert(&mut self, source: usize, target: usize) {
-        if source == self.elder {
-            self.records[target].after_elder = true;
+        if source == self.oldest {
+            self.records[target].after_oldest = true;
             return;
         }
         let edge = self.edges.len() as u32;
         let from = &mut self.records[source];
-        let after_elder = from.after_elder;
+        let after_oldest = from.after_oldest;
         let next_out = std::mem::replace(&mut from.outgoing, edge);
         from.target = target as u32;
         let into = &mut self.records[target];
         into.sources += 1;
-        into.after_elder |= after_elder;
+        into.after_oldest |= after_oldest;
         let next_in = std::mem::replace(&mut into.incoming, edge);
         self.edges.push(Edge { source: source as u32, target: target as u32, next_in, next_out });
     }

@@ -1,50 +1,53 @@
-//! Housekeeping: the dead are taken out, equals become one, nodes are renumbered.
+//! Housekeeping: edges of dead transactions are dropped, interchangeable transactions merged, nodes
+//! renumbered, and the graph is exchanged for one that can hold cycles and back.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
 use super::{
-    Edge, FEWEST_EDGES, FEWEST_RECORDS, Link, NO_EDGE, NOBODY, Ordered, Record, State, Target,
+    Edge, FEWEST_EDGES, FEWEST_RECORDS, Link, NO_EDGE, Ordered, Record, State, Target, UNUSED,
 };
-use crate::engine::ancestors::{Node, Renumbering};
-use crate::engine::precedence::{Part, Parts};
+use crate::engine::precedence::{Node, Part, Parts, Renumbering};
 
-/// Kept from sweep to sweep for its room only.
+/// Memory that one sweep leaves to the next.
 #[derive(Default)]
 pub(super) struct Scratch {
     edges: Vec<Edge>,
 }
 
 impl Ordered {
-    /// Takes out the edges of the dead; if many transactions are left, lets equals become one.
+    /// Drops the edges of dead transactions; if many are left, merges interchangeable ones.
+    ///
+    /// The next sweep is due at eight times the edges that are left, the next merge at three times
+    /// the records: so the cost of either is spread over several times as many new ones.
     #[cold]
     pub(super) fn sweep(&mut self) {
         let mut alive = self.alive();
         let finished = alive.len() - self.running;
-        if finished > self.unite_at {
+        if finished > self.merge_at {
             self.sort(&mut alive);
-            self.unite(&alive);
-            alive.retain(|&index| self.records[index as usize].state != State::United);
+            self.merge(&alive);
+            alive.retain(|&index| self.records[index as usize].state != State::Merged);
             let left = alive.len() - self.running;
-            self.unite_at = FEWEST_RECORDS.max(3 * left).max(16 * self.running);
+            self.merge_at = FEWEST_RECORDS.max(3 * left).max(16 * self.running);
         }
         self.rebuild(&alive);
         self.sweep_at = FEWEST_EDGES + 8 * self.edges.len();
         self.searches = 0;
     }
 
-    /// The records of all that are alive.
+    /// All records in use.
     pub(super) fn alive(&self) -> Vec<u32> {
         let is_alive = |index: &u32| self.records[*index as usize].state != State::Dead;
         (1..self.records.len() as u32).filter(is_alive).collect()
     }
 
-    /// Puts records into the order of their places.
+    /// Sorts records by their topological labels.
     fn sort(&self, records: &mut [u32]) {
-        records.sort_unstable_by_key(|&index| self.records[index as usize].place);
+        records.sort_unstable_by_key(|&index| self.records[index as usize].label);
     }
 
-    /// Makes the lists of edges anew, without those of the dead, and each edge only once.
+    /// Builds the lists of edges anew, each edge once, without those of dead transactions.
     fn rebuild(&mut self, alive: &[u32]) {
         for &index in alive {
             let record = &mut self.records[index as usize];
@@ -58,7 +61,7 @@ impl Ordered {
             while edge != NO_EDGE {
                 let Edge { source, next_in, .. } = old[edge as usize];
                 edge = next_in;
-                let source = self.class(source);
+                let source = self.root(source);
                 if source != 0 && self.records[source].target != index {
                     self.insert(source, index as usize);
                 }
@@ -66,36 +69,36 @@ impl Ordered {
         }
         self.swept.edges = old;
         self.swept.edges.clear();
-        self.tidy_up();
+        self.free_merged();
     }
 
-    /// Gives back the records that have become one with others.
-    fn tidy_up(&mut self) {
+    /// Frees the records that were merged into others.
+    fn free_merged(&mut self) {
         for (index, record) in self.records.iter_mut().enumerate() {
             record.mark = 0;
-            if record.state == State::United {
-                *record = NOBODY;
+            if record.state == State::Merged {
+                *record = UNUSED;
                 self.free.push(index as u32);
             }
         }
     }
 
-    /// The record itself, or the one that it has become one with.
-    fn class(&self, index: u32) -> usize {
+    /// The record itself, or the one that it was merged into.
+    fn root(&self, index: u32) -> usize {
         let Record { state, mark, .. } = self.records[index as usize];
-        if state == State::United { mark as usize } else { index as usize }
+        if state == State::Merged { mark as usize } else { index as usize }
     }
 
-    /// Lets finished transactions that come after the same running ones become one: the first of
-    /// them in the order, so that what comes after any of them still comes after it.
-    fn unite(&mut self, alive: &[u32]) {
+    /// Merges finished transactions that happen after the same running ones into the first of them
+    /// in topological order, so that the edges from any of them still follow the order.
+    fn merge(&mut self, alive: &[u32]) {
         let rows = self.rows(alive);
         let hasher = DefaultHashBuilder::default();
         let hash = |row: u32| hasher.hash_one(rows.of(row));
         let mut classes: HashTable<u32> = HashTable::new();
         for (row, &index) in alive.iter().enumerate() {
             let (row, Record { node, state, .. }) = (row as u32, self.records[index as usize]);
-            if state == State::Running || index as usize == self.elder {
+            if state == State::Running || index as usize == self.oldest {
                 continue;
             }
             let same = |&other: &u32| rows.of(row) == rows.of(other);
@@ -105,25 +108,25 @@ impl Ordered {
             };
             let first = alive[first as usize];
             self.links[node.0 as usize] = Link::forward(self.records[first as usize].node);
-            let united = &mut self.records[index as usize];
-            (united.state, united.mark) = (State::United, first);
+            let merged = &mut self.records[index as usize];
+            (merged.state, merged.mark) = (State::Merged, first);
         }
     }
 
-    /// The sets of running transactions that come before each record, or are it.
+    /// For each record, the set of running transactions that precede it or are it.
     fn rows(&mut self, alive: &[u32]) -> Rows {
         let mut rows = Rows::new(alive.len(), self.running);
         let mut running = 0;
         for (row, &index) in alive.iter().enumerate() {
             let record = &mut self.records[index as usize];
             record.mark = row as u32;
-            let Record { incoming: mut edge, state, after_elder, .. } = *record;
+            let Record { incoming: mut edge, state, after_oldest, .. } = *record;
             if state == State::Running {
                 rows.insert(row, running);
                 running += 1;
             }
-            if after_elder {
-                rows.add(row, self.records[self.elder].mark as usize);
+            if after_oldest {
+                rows.add(row, self.records[self.oldest].mark as usize);
             }
             while edge != NO_EDGE {
                 let Edge { source, next_in, .. } = self.edges[edge as usize];
@@ -136,14 +139,14 @@ impl Ordered {
         rows
     }
 
-    /// Renumbers the nodes. Those that are united with the elder get a number of their own, because
-    /// they come after it.
+    /// Renumbers the nodes. Those merged into the oldest running transaction share a number of their
+    /// own, because they happen after it.
     pub(super) fn renumber(&mut self) -> Renumbering {
         let mut table = vec![Node::DEAD; self.links.len()];
         let mut links = vec![Link::DEAD];
-        let mut others = Node::DEAD;
-        let elder = (self.elder != 0).then_some(self.elder);
-        for index in elder.into_iter().chain(1..self.records.len()) {
+        let mut after_oldest = Node::DEAD;
+        let oldest = (self.oldest != 0).then_some(self.oldest);
+        for index in oldest.into_iter().chain(1..self.records.len()) {
             let Record { state, node, .. } = &mut self.records[index];
             if *state == State::Dead || table[node.0 as usize] != Node::DEAD {
                 continue;
@@ -151,8 +154,8 @@ impl Ordered {
             let new = Node(links.len() as u32);
             table[node.0 as usize] = new;
             links.push(Link::record(index));
-            if index == self.elder {
-                others = Node(links.len() as u32);
+            if index == self.oldest {
+                after_oldest = Node(links.len() as u32);
                 links.push(Link::forward(new));
             }
         }
@@ -162,7 +165,7 @@ impl Ordered {
             {
                 let node = self.records[index].node;
                 table[old.0 as usize] =
-                    if index == self.elder { others } else { table[node.0 as usize] };
+                    if index == self.oldest { after_oldest } else { table[node.0 as usize] };
             }
         }
         self.number_records(links);
@@ -177,11 +180,10 @@ impl Ordered {
                 self.records[index].node = Node(node as u32);
             }
         }
-        (self.second, self.elect_at) = (Node(if self.elder == 0 { 1 } else { 3 }), 0);
+        (self.second, self.choose_at) = (Node(if self.oldest == 0 { 1 } else { 3 }), 0);
     }
 
-    /// The graph as something that can hold cycles, too, is made of. The edges that close them are
-    /// not in it.
+    /// The parts of the graph, for one that can hold cycles. The edges that close them are not in it.
     pub fn take_apart(mut self) -> Parts {
         let mut alive = self.alive();
         self.sort(&mut alive);
@@ -192,8 +194,8 @@ impl Ordered {
         for (row, &index) in alive.iter().enumerate() {
             let Record { node, state, .. } = self.records[index as usize];
             let after = rows.members(row);
-            let is_elder = index as usize == self.elder;
-            if state == State::Finished || is_elder {
+            let is_oldest = index as usize == self.oldest;
+            if state == State::Finished || is_oldest {
                 part_of[index as usize] = Some(finished.len());
                 finished.push(Part { nodes: Vec::new(), after: after.clone() });
             }
@@ -216,12 +218,12 @@ impl Ordered {
         Parts { nodes: self.links.len(), running, finished }
     }
 
-    /// The graph of what another kind was made of, if there is no cycle.
+    /// The graph made of the parts of one of the other kind, in which there must be no cycle.
     pub fn assemble(parts: &Parts) -> Ordered {
         let mut graph = Ordered::default();
         graph.links.resize(parts.nodes, Link::DEAD);
         let mut order: Vec<usize> = (0..parts.running.len()).collect();
-        // Whoever comes before somebody else has fewer before himself.
+        // A transaction that precedes another one has fewer predecessors.
         order.sort_by_key(|&i| parts.running[i].after.len());
         let mut records = vec![0; parts.running.len()];
         for i in order {
@@ -232,9 +234,9 @@ impl Ordered {
         for part in &parts.finished {
             let index = graph.take(State::Finished);
             graph.fill(index, part, &records);
-            let places = part.after.iter().map(|&i| graph.records[records[i as usize]].place);
-            graph.records[index].place = places.max().unwrap_or(0) + 1;
-            graph.retire_if_settled(index);
+            let labels = part.after.iter().map(|&i| graph.records[records[i as usize]].label);
+            graph.records[index].label = labels.max().unwrap_or(0) + 1;
+            graph.retire_if_due(index);
         }
         graph.advance();
         graph
@@ -269,7 +271,7 @@ impl Rows {
         self.words[row * self.width + member / 64] |= 1 << (member % 64);
     }
 
-    /// Adds what is in an earlier row.
+    /// Adds the members of an earlier row.
     fn add(&mut self, row: usize, earlier: usize) {
         let (before, from) = self.words.split_at_mut(row * self.width);
         let earlier = &before[earlier * self.width..][..self.width];

@@ -21,7 +21,7 @@ pub(super) fn encode(recording: &Recording) -> Vec<u8> {
     };
     let mut output = Output::new(&mut stream, &hello);
     for note in &recording.notes {
-        output.note(note.kind.key(), note.text.as_bytes(), note.number);
+        output.note(note.kind, note.text.as_bytes(), note.number);
     }
     // Writing to memory does not fail.
     let _ = output.finish();

@@ -329,7 +329,7 @@ impl Model {
 
     fn note(&mut self, note: &NoteFrame) {
         let text = show_name(note.text);
-        match NoteKind::from_key(note.key) {
+        match NoteKind::of_note(note.key, note.text) {
             Some(kind) => self.recording.note(kind, &text, note.number),
             None => {
                 let text = format!("{}: {text}", show_name(note.key));

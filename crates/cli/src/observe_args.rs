@@ -25,10 +25,10 @@ pub struct ObserveArgs {
     /// Do not observe classes that match; may be repeated
     #[arg(long, value_name = "PATTERN")]
     ignore: Vec<String>,
-    /// Record all that busy threads do
+    /// Do not throttle threads: record everything they do
     ///
-    /// For atomicity alone, a thread that has recorded 8,192 accesses goes on without until the
-    /// next window of 0.4 s begins, for all threads at once.
+    /// For atomicity alone, a thread that has recorded 8,192 accesses is throttled: its further
+    /// accesses are not recorded until the next window of 0.4 s begins, for all threads at once.
     #[arg(long)]
     unlimited: bool,
     /// When the command is `java`: observe the JVMs that it starts too

@@ -17,7 +17,7 @@ use crate::output::{Output, cannot_write};
 /// Which files to write.
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "More outputs")]
-pub struct OutputArgs {
+pub struct ExtraFilesArgs {
     /// Also write a page for the browser: one file that needs no network
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     html: Option<PathBuf>,
@@ -30,16 +30,16 @@ pub struct OutputArgs {
 }
 
 /// What is kept of each trace until the files are written.
-pub struct Outputs<'a> {
-    args: &'a OutputArgs,
+pub struct ExtraFiles<'a> {
+    args: &'a ExtraFilesArgs,
     reports: Vec<Report>,
     failures: Vec<Failure>,
 }
 
-impl Outputs<'_> {
+impl ExtraFiles<'_> {
     /// Nothing yet.
-    pub fn new(args: &OutputArgs) -> Outputs<'_> {
-        Outputs { args, reports: Vec::new(), failures: Vec::new() }
+    pub fn new(args: &ExtraFilesArgs) -> ExtraFiles<'_> {
+        ExtraFiles { args, reports: Vec::new(), failures: Vec::new() }
     }
 
     fn are_wanted(&self) -> bool {

@@ -1,0 +1,80 @@
+//! How results are shown.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use paceline_report::outcome::Outcome;
+use paceline_report::place::Root;
+use paceline_report::sarif::{self, Limits};
+use paceline_report::{github, junit, text};
+
+use crate::status::Status;
+
+/// What came of a trace.
+pub struct Analysed {
+    pub outcome: Outcome,
+    pub status: Status,
+    pub took: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    Text,
+    /// One object on one line for each trace
+    Json,
+    /// SARIF 2.1.0, one document for all traces
+    Sarif,
+    /// Annotations for a GitHub workflow
+    Github,
+    /// JUnit XML, one document for all traces
+    Junit,
+}
+
+impl ReportFormat {
+    /// Whether there is one document for all traces.
+    pub fn is_one_document(self) -> bool {
+        match self {
+            ReportFormat::Sarif | ReportFormat::Junit => true,
+            ReportFormat::Text | ReportFormat::Json | ReportFormat::Github => false,
+        }
+    }
+
+    /// These results as text. What kept a trace from being analysed is reported as it happens, so
+    /// that text for people need not repeat it. When quiet, there are no notes for people either.
+    pub fn show(self, analysed: &mut [Analysed], quiet: bool) -> anyhow::Result<String> {
+        if quiet && self == ReportFormat::Text {
+            analysed
+                .iter_mut()
+                .filter_map(|d| d.outcome.report_mut())
+                .for_each(|r| r.notes.clear());
+        }
+        let outcomes = || analysed.iter().map(|d| d.outcome.clone()).collect::<Vec<_>>();
+        match self {
+            ReportFormat::Text => Ok(analysed.iter().map(as_text).collect()),
+            ReportFormat::Json => analysed.iter().map(as_json).collect(),
+            ReportFormat::Github => {
+                let root = root();
+                Ok(analysed.iter().map(|d| github::annotations(&d.outcome, &root)).collect())
+            }
+            ReportFormat::Sarif => Ok(sarif::document(&outcomes(), &root(), &Limits::GITHUB)),
+            ReportFormat::Junit => Ok(junit::document(&outcomes(), &root())),
+        }
+    }
+}
+
+fn as_text(analysed: &Analysed) -> String {
+    match &analysed.outcome {
+        Outcome::Report(report) => text::report(report, analysed.took),
+        Outcome::Failure(_) => String::new(),
+    }
+}
+
+fn as_json(analysed: &Analysed) -> anyhow::Result<String> {
+    Ok(serde_json::to_string(&analysed.outcome)? + "\n")
+}
+
+/// Paths are shown as seen from where the command runs.
+fn root() -> Root {
+    let here = std::env::current_dir().unwrap_or_default();
+    here.to_str().map(Root::new).unwrap_or_default()
+}

@@ -1,0 +1,96 @@
+//! The library gives the results of the command line: their reports are compared as JSON.
+
+use std::path::{Path, PathBuf};
+
+use paceline::observe::{Observe, agent_beside};
+use paceline::property::{Atomicity, Race};
+use paceline::{Check, Scan};
+use serde_json::{Value, json};
+
+use crate::scan::{compiled, java, tool};
+use crate::{Folder, VIOLATION, kept, papers};
+
+fn as_json(report: &paceline::Report) -> Value {
+    serde_json::to_value(report).unwrap()
+}
+
+#[test]
+fn a_trace_has_the_same_report() {
+    let folder = Folder::new().with("bad.std", VIOLATION);
+    let papers = std::fs::read_dir(papers()).unwrap().map(|entry| entry.unwrap().path());
+    let traces = papers.filter(|path| path.extension().is_some_and(|e| e == "std"));
+    let mut compared = 0;
+    for trace in traces.chain([folder.path("bad.std")]) {
+        let line = format!("check --property all --format json {}", trace.display());
+        let by_command = folder.run(&line).json();
+        let report = Check::new().all_properties().file(&trace).run().unwrap();
+        assert_eq!(as_json(&report), by_command, "{}", trace.display());
+        compared += 1;
+    }
+    assert!(compared >= 9, "{compared}");
+}
+
+#[test]
+fn options_mean_the_same() {
+    let trace = kept("docs/example/bank.rr");
+    let folder = Folder::new();
+    let line = "check --property race,atomicity --engine velodrome --max-findings 1 --except main";
+    let by_command = folder.run(&format!("{line} --format json {}", trace.display())).json();
+    let check = Check::new().property(Race).property(Atomicity).file(&trace).max_findings(1);
+    let check = check.engine(paceline::Engine::Velodrome).except("main");
+    assert_eq!(as_json(&check.run().unwrap()), by_command);
+}
+
+#[test]
+fn a_trace_that_cannot_be_read_is_an_error() {
+    let folder = Folder::new().with("bad.std", "T1|rel(l)|1");
+    let error = Check::new().file(folder.path("bad.std")).run().unwrap_err();
+    let by_command = folder.run("check bad.std").ends_with(2).err;
+    assert_eq!(by_command, format!("error: bad.std: {error}\n"));
+    assert!(Check::new().run().is_err(), "there is nothing to check");
+}
+
+/// What two runs of a program have in common: not the order of its threads, but what is found.
+fn essence(report: &Value) -> Value {
+    let finding = |f: &Value| json!([f["id"], f["rule"], f["severity"], f["title"], f["blame"]]);
+    let findings: Vec<Value> = report["findings"].as_array().unwrap().iter().map(finding).collect();
+    let holds = &report["verdicts"]["atomicity"]["holds"];
+    json!([report["schema"], report["scope"], holds, findings])
+}
+
+#[test]
+fn a_java_program_has_the_same_findings() {
+    let program = |name: &str| kept("tests/programs/java").join(name);
+    let files = ["fail/SetAdd.java", "lib/Between.java", "lib/Turn.java", "lib/Workers.java"];
+    let Some(classes) = java::compile(&files.map(program)) else { return };
+    let folder = Folder::new();
+    let classes = classes.path().display();
+    let line = format!("run --format json -o report.json -- java -cp {classes} SetAdd");
+    folder.run(&line).ends_with(1);
+    let by_command: Value = serde_json::from_slice(&folder.bytes("report.json")).unwrap();
+
+    let agent = agent_beside(Path::new(env!("CARGO_BIN_EXE_paceline"))).unwrap();
+    let observe = Observe::new(["java", "-cp", &classes.to_string(), "SetAdd"]).agent(agent);
+    let observed = observe.run().unwrap();
+    let [process] = &observed.traces[..] else { panic!("{:?}", observed.traces) };
+    let checked = process.result.as_ref().unwrap();
+    assert_eq!(essence(&as_json(&checked.report)), essence(&by_command));
+    assert_eq!(checked.report.findings.len(), 1);
+
+    let recorded = observe.record(folder.path("set.pace")).unwrap();
+    assert_eq!(recorded.traces[0].as_ref().unwrap().path, folder.path("set.pace"));
+    let later = Check::new().file(folder.path("set.pace")).run().unwrap();
+    assert_eq!(later.findings[0].id, checked.report.findings[0].id);
+}
+
+#[test]
+fn a_jar_has_the_same_report() {
+    let Some(folder) = compiled(&["Figure1.java"]) else { return };
+    tool(&folder, "jar", "--create --file app.jar -C classes .");
+    let jar: PathBuf = folder.path("app.jar");
+    let line = format!("scan --format json {}", jar.display());
+    let by_command = folder.run(&line).ends_with(1).json();
+    let scanned = Scan::new().path(&jar).run().unwrap();
+    assert_eq!(as_json(scanned.report().unwrap()), by_command);
+    assert_eq!(scanned.status(), paceline::Status::Findings);
+}
