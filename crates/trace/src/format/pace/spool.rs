@@ -112,7 +112,7 @@ impl<R: Read + Send> Source for SpoolReader<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{Shape, Generator};
+    use crate::generate::{Generator, Shape};
     use crate::notation::Trace;
 
     #[test]
