@@ -197,7 +197,8 @@ fn a_malformed_trace() {
 /// All that a report can say about a trace, an error, and a trace without anything.
 #[test]
 fn what_is_printed_is_what_the_schema_says() {
-    let words = "T1|begin(d)|1 T1|fork(T2)|2 T1|w(x)|3 T2|w(x)|4 T1|join(T2)|5 T1|end(d)|6 T1|yield|7";
+    let words =
+        "T1|begin(d)|1 T1|fork(T2)|2 T1|w(x)|3 T2|w(x)|4 T1|join(T2)|5 T1|end(d)|6 T1|yield|7";
     let folder = Folder::new()
         .with("bad.std", VIOLATION)
         .with("fork.std", words)

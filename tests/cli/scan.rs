@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::json_schema::assert_valid;
+use super::json_schema;
 use super::{Folder, Run};
 
 #[path = "../../crates/scan/tests/java/mod.rs"]
@@ -55,7 +55,7 @@ fn figure_1_is_reported_with_its_fix_and_its_sites() {
 fn json_is_a_report_like_any_other() {
     let Some(folder) = compiled(&["Figure1.java"]) else { return };
     let report = folder.run("scan classes --format json").ends_with(1).json();
-    assert_valid(&report);
+    json_schema::assert_valid(&report);
     assert_eq!(report["schema"], "paceline/2");
     assert_eq!(report["code"]["classes"], 2);
     let rules = report["rules"].as_array().unwrap();

@@ -1,18 +1,24 @@
 //! The JSON report is what its schema says: every kind of report, and every fact that a report can
 //! hold.
 
+use paceline_report::model::{Atomicity, Cooperability, Failure, Reduction, property};
 use paceline_report::model::{
     Code, CodeAction, CodeStep, Confidence, Confirmed, Counted, Explanation, Facts, Filter,
     Finding, InCode, Label, Nodes, Note, ProblemRule, Recording, Remark, Report, Severity, Shrunk,
     Site, TargetKind, Verdict, Violating, YieldInBlock, YieldKind,
 };
-use paceline_report::model::{Atomicity, Cooperability, Failure, Reduction, property};
 use paceline_report::outcome::Outcome;
 use paceline_report::verdicts;
 use paceline_trace::{Kind, NoteKind};
+use serde::Serialize;
 
-use crate::json_schema::assert_valid;
+use crate::json_schema;
 use crate::samples;
+
+#[track_caller]
+pub fn assert_valid(report: &impl Serialize) {
+    json_schema::assert_valid(&serde_json::to_value(report).unwrap());
+}
 
 fn report() -> Report {
     samples::report(&samples::trace(samples::LINE))

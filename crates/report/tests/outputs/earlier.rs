@@ -7,7 +7,7 @@ use paceline_report::outcome::{self, Outcome};
 use paceline_report::suppress::{self, Suppressions};
 use paceline_report::text;
 
-use crate::json_schema::assert_valid;
+use crate::contract::assert_valid;
 
 fn earlier() -> Vec<Outcome> {
     outcome::parse(include_bytes!("paceline-1.jsonl")).unwrap()
@@ -20,8 +20,7 @@ fn all_of_them_are_reports_of_today() {
     outcomes.iter().for_each(assert_valid);
     let Outcome::Failure(failure) = &outcomes[2] else { panic!("the third is malformed") };
     assert_eq!((failure.schema.as_str(), failure.error.line), (SCHEMA, Some(2)));
-    let written: Vec<String> =
-        outcomes.iter().map(|o| serde_json::to_string(o).unwrap()).collect();
+    let written: Vec<String> = outcomes.iter().map(|o| serde_json::to_string(o).unwrap()).collect();
     assert_eq!(outcome::parse(written.join("\n").as_bytes()).unwrap(), outcomes);
 }
 
