@@ -18,7 +18,7 @@ struct Setup {
     folder: TempDir,
 }
 
-/// The oldest JDK; nothing if there is none, which was told.
+/// The oldest JDK; nothing if there is none, which was printed.
 fn setup() -> Option<Setup> {
     let jdk = jdks(1).into_iter().next()?;
     let folder = tempfile::tempdir().unwrap();
@@ -118,21 +118,21 @@ fn the_set_of_atomic_methods_shrinks_until_none_is_refuted() {
 }
 
 #[test]
-fn what_busy_threads_do_is_recorded_in_part_unless_told_otherwise() {
+fn what_throttled_threads_do_is_recorded_in_part_unless_asked_otherwise() {
     let Some(setup) = setup() else { return };
     let of = |words: &str| {
         let words = format!("run --quiet --format json --output r.json{words}");
-        let output = finish(setup.observed(&words, "").arg("Busy"));
+        let output = finish(setup.observed(&words, "").arg("Throttled"));
         assert_eq!(output.status.code(), Some(0));
         let report = setup.read("r.json").remove(0);
-        let is_silent =
-            report.notes.iter().any(|note| note.to_string().contains("spells of up to 0.4 s"));
-        (is_silent, report.input.events)
+        let is_throttled =
+            report.notes.iter().any(|note| note.to_string().contains("throttled for up to 0.4 s"));
+        (is_throttled, report.input.events)
     };
-    let (is_silent, part) = of("");
-    assert!(is_silent && (8_192..200_000).contains(&part), "{part} events");
-    let (is_silent, all) = of(" --unlimited");
-    assert!(!is_silent && all >= 200_000, "{all} events");
+    let (is_throttled, part) = of("");
+    assert!(is_throttled && (8_192..200_000).contains(&part), "{part} events");
+    let (is_throttled, all) = of(" --unlimited");
+    assert!(!is_throttled && all >= 200_000, "{all} events");
 }
 
 #[test]
@@ -201,9 +201,9 @@ fn a_program_that_is_killed_is_analysed_as_far_as_it_went() {
     assert_eq!(status, Some(128 + 9));
 }
 
-/// What makes races uncertain is told before the end, which a killed program does not reach.
+/// What makes races uncertain is reported before the end, which a killed program does not reach.
 #[test]
-fn a_program_that_is_killed_has_told_what_was_not_observed() {
+fn a_program_that_is_killed_has_reported_what_was_not_observed() {
     let Some(setup) = setup() else { return };
     let (_, reports) = setup.reports(" --ignore Between", "is killed");
     let unmodelled = reports[0].input.recording.as_ref().map(|it| it.unmodelled.len());

@@ -9,6 +9,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
 
+mod buffers;
 mod commands;
 mod jdk;
 mod maven;
@@ -133,7 +134,7 @@ fn each_program(
                 }
             }
             if runs > 1 {
-                tell(run, programs.len(), jdk.version, &wrong[before..]);
+                show_progress(run, programs.len(), jdk.version, &wrong[before..]);
             }
         }
     }
@@ -142,7 +143,7 @@ fn each_program(
 
 /// Says how far it is, because many runs take their time; and not by `eprintln!`, which is only shown
 /// of tests that fail.
-fn tell(run: usize, programs: usize, version: u32, wrong: &str) {
+fn show_progress(run: usize, programs: usize, version: u32, wrong: &str) {
     let text = format!("run {run} of {programs} programs on JDK {version} is done\n{wrong}");
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -45,7 +45,9 @@ pub fn label(label: LabelId, at: Site, symbols: &Symbols) -> Label {
     }
     match site(at, symbols) {
         model::Site::Unknown => Label::Nameless,
-        known => Label::AtSite(known.to_string()),
+        known @ (model::Site::Number(_) | model::Site::Source { .. }) => {
+            Label::AtSite(known.to_string())
+        }
     }
 }
 

@@ -11,6 +11,7 @@ pub mod html;
 pub mod junit;
 pub mod model;
 pub mod outcome;
+mod paint;
 pub mod paths;
 pub mod perfetto;
 pub mod recording;

@@ -3,9 +3,8 @@
 
 use std::fmt::Write as _;
 
-use owo_colors::OwoColorize as _;
-
 use crate::model::{Event, Finding};
+use crate::paint::Paint as _;
 use crate::stats::thousands;
 
 /// The columns that every terminal has.

@@ -5,13 +5,12 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use owo_colors::OwoColorize as _;
-
 use crate::code;
 use crate::compose::name;
 use crate::model::{
     Blame, Block, Finding, Label, Reordering, Report, RuleHelp, Severity, Transaction,
 };
+use crate::paint::{self, Paint as _};
 use crate::scope;
 use crate::stats::thousands;
 use crate::table::{in_conflict, shorten, table, thread_name, wrap};
@@ -124,7 +123,7 @@ pub fn brief(finding: &Finding) -> String {
 
 /// One finding in full, without colour.
 pub fn plain(finding: &Finding, advice: Option<&RuleHelp>) -> String {
-    anstream::adapter::strip_str(&self::finding(finding, advice)).to_string()
+    paint::plain(&self::finding(finding, advice))
 }
 
 /// What is known of a finding beside its events, each under its heading.
@@ -197,10 +196,13 @@ fn block_name(label: &Label) -> String {
 /// The blamed block and its site, unless the one is the other.
 fn blamed(blame: &Blame) -> String {
     let site = blame.site.to_string();
-    match &blame.label {
-        Label::AtSite(_) => format!("begins at {site}"),
-        label if !blame.site.is_known() || label.text() == Some(&site) => block_name(label),
-        label => format!("{} at {site}", block_name(label)),
+    let label = &blame.label;
+    if matches!(label, Label::AtSite(_)) {
+        format!("begins at {site}")
+    } else if !blame.site.is_known() || label.text() == Some(&site) {
+        block_name(label)
+    } else {
+        format!("{} at {site}", block_name(label))
     }
 }
 

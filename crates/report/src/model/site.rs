@@ -118,7 +118,7 @@ mod tests {
             (Site::line("Set.java", 7), "Set.java:7", json!({"file": "Set.java", "line": 7})),
             (Site::method("Set.add"), "Set.add", json!({"method": "Set.add"})),
             (
-                Site::Source { file: file.clone(), line: None, method: method.clone() },
+                Site::Source { file, line: None, method },
                 "Set.java",
                 json!({"file": "Set.java", "method": "Set.add"}),
             ),

@@ -1,7 +1,7 @@
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Blocks that do the same again and again, in a thread that did not make what they use. */
-public class Repeats {
+public class Redundant {
     int read;
     int written;
     int locked;
@@ -57,7 +57,7 @@ public class Repeats {
     }
 
     public static void main(String[] args) throws Exception {
-        Repeats it = new Repeats();
+        Redundant it = new Redundant();
         long[] sum = new long[1];
         Thread thread = new Thread(() -> {
             sum[0] = it.reads() + it.writes() + it.orders();

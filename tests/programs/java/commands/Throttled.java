@@ -1,6 +1,6 @@
 // Two threads that fill a large array, each every other element, in one block each: more than a thread records in a
 // window of time.
-final class Busy {
+final class Throttled {
     private static final int[] NUMBERS = new int[200_000];
 
     private static void fill(int from) {
