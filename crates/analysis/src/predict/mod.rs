@@ -12,6 +12,7 @@
 //! code with it, checks the sequence, and the exact analyses ([`judge`]) say what it shows.
 //! [`windows`] cuts long traces into pieces.
 
+mod build;
 mod candidate;
 pub mod certify;
 mod cut;
