@@ -288,7 +288,7 @@ fn count_lines(text: &[u8]) -> u64 {
 fn together(traces: Vec<OneTrace>, merged: &Merged) -> Together {
     let path = |i: usize| traces[i].path.clone();
     let merged_places = merged.sites.iter().map(|site| MergedPlace {
-        site: site.place.clone(),
+        site: site.location.clone(),
         count: site.count,
         traces: site.traces,
         first_trace: path(site.first_trace),
