@@ -15,9 +15,8 @@ use paceline_trace::format::pace::SpoolReader;
 use paceline_trace::format::stream::StreamReader;
 use paceline_trace::format::{self, Format};
 use paceline_trace::input::{self, Input, Progress};
-use paceline_trace::pipeline::{Reading, read_checked, read_known};
-use paceline_trace::select::{Selected, Selection};
-use paceline_trace::validate::Validator;
+use paceline_trace::pipeline::{self, Checking, Reading};
+use paceline_trace::select::{Marker, Selected, Selection};
 use paceline_trace::{Batch, Blocks, Error, NoteKind, Skipped, Source, Symbols};
 use tempfile::NamedTempFile;
 
@@ -126,18 +125,29 @@ impl TraceInput {
 
     /// Starts reading.
     pub fn open(&self) -> Result<OpenTrace, Error> {
-        if let Some((copied, spool)) = self.copied.as_ref().zip(self.spool.as_ref()) {
-            let file = BufReader::with_capacity(1 << 18, spool.reopen()?);
-            let source = Box::new(SpoolReader::new(file, Arc::clone(&copied.symbols)));
-            return Ok(self.open_copy(source, copied.blocks));
-        }
-        let path = self.spool.as_ref().map_or(self.path.as_path(), |spool| spool.path());
-        self.start(input::open(path)?, Some(&self.options.selection))
+        self.open_with(Some(&self.options.selection))
     }
 
     /// Starts reading with every block, atomic or not.
     pub fn open_unselected(&self) -> Result<OpenTrace, Error> {
-        self.start(input::open(&self.path)?, None)
+        self.open_with(None)
+    }
+
+    /// The same, with what decides which events would have been there otherwise.
+    pub fn open_marked(&self) -> Result<(OpenTrace, Marker), Error> {
+        let open = self.open_with(None)?;
+        let marker = Marker::new(self.options.selection.clone(), open.blocks);
+        Ok((open, marker))
+    }
+
+    fn open_with(&self, selection: Option<&Selection>) -> Result<OpenTrace, Error> {
+        if let Some((copied, spool)) = self.copied.as_ref().zip(self.spool.as_ref()) {
+            let file = BufReader::with_capacity(1 << 18, spool.reopen()?);
+            let source = Box::new(SpoolReader::new(file, Arc::clone(&copied.symbols)));
+            return Ok(open_copy(source, selection, copied.blocks));
+        }
+        let path = self.spool.as_ref().map_or(self.path.as_path(), |spool| spool.path());
+        self.start(input::open(path)?, selection)
     }
 
     /// Starts reading what will be read more than once.
@@ -161,12 +171,7 @@ impl TraceInput {
         let source = Box::new(Spooled::new(program, &spooler));
         self.spool = Some(spool);
         self.spooler = Some(spooler);
-        Ok(self.open_copy(source, blocks))
-    }
-
-    fn open_copy(&self, source: Box<dyn Source>, blocks: Blocks) -> OpenTrace {
-        let source = select(source, Some(&self.options.selection), blocks);
-        OpenTrace { source, blocks, size: None, progress: Progress::default() }
+        Ok(open_copy(source, Some(&self.options.selection), blocks))
     }
 
     /// After the first reading: from now on everything comes from the copy, and a program that
@@ -239,14 +244,24 @@ impl TraceInput {
             pass.advance(progress.bytes(), events);
             each(batch)
         };
-        // The copy is our own and was checked when it was made.
-        let (reading, outcome) = match self.copied.is_some() && !self.options.lenient {
-            true => read_known(&mut open.source, each),
-            false => read_checked(&mut open.source, self.options.lenient, each),
-        };
+        let (reading, outcome) = pipeline::read(&mut open.source, self.checking(), each);
         let outcome = if reading.stopped { outcome } else { outcome.and(open.check_whole()) };
         (reading, outcome)
     }
+
+    fn checking(&self) -> Checking {
+        match self.options.lenient {
+            true => Checking::Lenient,
+            // The copy is our own and was checked when it was made.
+            false if self.copied.is_some() => Checking::Unchecked,
+            false => Checking::Strict,
+        }
+    }
+}
+
+fn open_copy(source: Box<dyn Source>, selection: Option<&Selection>, blocks: Blocks) -> OpenTrace {
+    let source = select(source, selection, blocks);
+    OpenTrace { source, blocks, size: None, progress: Progress::default() }
 }
 
 /// A path as it is shown.
@@ -287,47 +302,25 @@ impl TraceInput {
         open: &mut OpenTrace,
         mut each: impl FnMut(&Batch, &Symbols) -> Result<(), E>,
     ) -> Result<Reading, E> {
-        let mut validator = Validator::default();
-        let mut batch = Batch::default();
-        let mut reading = Reading::default();
         let (size, progress) = open.progress();
         let pass = Pass::start(self.listener.as_ref(), doing, size);
-        loop {
-            let outcome = open.read(&mut batch);
-            let at_end = outcome.is_ok() && batch.events.is_empty();
-            batch.first = reading.events + 1;
-            if self.options.lenient {
-                validator.skip_malformed(&mut batch, |event| reading.skip(event));
-            } else if let Err(malformed) = validator.check(&mut batch) {
-                return Err(malformed.explain(open.symbols()).into());
-            }
-            outcome?;
-            if at_end {
-                break;
-            }
-            reading.events += batch.events.len() as u64;
-            each(&batch, open.symbols())?;
-            pass.advance(progress.bytes(), reading.events);
+        let (mut events, mut failed) = (0, None);
+        let (reading, outcome) = pipeline::read_named(open, self.checking(), |batch, symbols| {
+            events += batch.events.len() as u64;
+            pass.advance(progress.bytes(), events);
+            failed = each(batch, symbols).err();
+            if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if let Some(failed) = failed {
+            return Err(failed);
         }
+        outcome?;
         open.check_whole()?;
         Ok(reading)
     }
 }
 
 impl OpenTrace {
-    /// Reads the next events, also of blocks that do not count, and says which of them do.
-    pub fn read_all(&mut self, batch: &mut Batch, counts: &mut Vec<bool>) -> Result<(), Error> {
-        match &mut self.source {
-            Events::All(source) => {
-                source.read(batch)?;
-                counts.clear();
-                counts.resize(batch.events.len(), true);
-                Ok(())
-            }
-            Events::Selected(selected) => selected.read_all(batch, counts),
-        }
-    }
-
     /// What `begin` and `end` stand for.
     pub fn blocks(&self) -> Blocks {
         self.blocks
@@ -356,7 +349,7 @@ impl OpenTrace {
     pub fn unmatched_patterns(&self) -> Vec<String> {
         match &self.source {
             Events::All(_) => Vec::new(),
-            Events::Selected(selected) => selected.unmatched(),
+            Events::Selected(selected) => selected.marker().unmatched(),
         }
     }
 
@@ -364,7 +357,7 @@ impl OpenTrace {
     pub fn selected_labels(&self) -> Option<(usize, usize)> {
         match &self.source {
             Events::All(_) => None,
-            Events::Selected(selected) => Some(selected.labels()),
+            Events::Selected(selected) => Some(selected.marker().labels()),
         }
     }
 }
