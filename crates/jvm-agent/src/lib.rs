@@ -1,9 +1,9 @@
-//! The agent that observes Java programs: it rewrites classes as they are loaded, so that they tell
-//! what their threads do, and sends that as a recorded stream (`paceline_wire`).
+//! The agent that observes Java programs: it rewrites classes as they are loaded, so that they
+//! record what their threads do, and sends that as a recorded stream (`paceline_wire`).
 //!
 //! - `classfile`: class files, and a patcher that only inserts.
 //! - `rewrite`: what is inserted into which class.
-//! - `hook`: the class that inserted code calls.
+//! - `hook`: the classes that inserted code calls; most are Java (`hook/java`).
 //! - `options`, `program`, `holds`, `sender`: what was chosen, what is known, what is sent.
 //! - `tools`: the processes and classes that are none of the application's.
 //! - `runtime`: the part inside the virtual machine, with all `unsafe` code.

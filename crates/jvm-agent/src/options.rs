@@ -1,21 +1,36 @@
-//! What the agent is told: `options=FILE`, or `file=PATH` and `socket=PATH` themselves.
+//! The agent's options: `options=FILE`, or `file=PATH` and `socket=PATH` themselves.
 
 use std::path::PathBuf;
 
 use paceline_wire::select::{Blocks, Selection, glob};
 
-use crate::hook::Repeats;
+use crate::hook::Redundant;
 use crate::rewrite::Detail;
 use crate::rewrite::names::simple;
 use crate::rewrite::site::MethodFacts;
 use crate::tools::{build_tool, is_test_annotation, is_test_framework};
 
+/// The smallest buffer: the longest record, and a word.
+const LEAST_WORDS: usize = 4;
 const NOT_CHOSEN: &[u8] = b"in classes that are not observed";
+
+const SWITCH: &[(&str, bool)] = &[("on", true), ("off", false)];
+const REDUNDANT: &[(&str, Redundant)] =
+    &[("keep", Redundant::Keep), ("block", Redundant::Block), ("epoch", Redundant::Epoch)];
+
+/// The value of an option that is one of several words.
+fn choice<T: Copy>(key: &str, value: &str, among: &[(&str, T)]) -> Result<T, String> {
+    let found = among.iter().find(|(word, _)| *word == value);
+    found.map(|&(_, chosen)| chosen).ok_or_else(|| {
+        let words: Vec<_> = among.iter().map(|(word, _)| format!("`{word}`")).collect();
+        format!("`{key}` is {}, not `{value}`", words.join(" or "))
+    })
+}
 
 /// Where the stream goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// To whoever listens at a Unix socket.
+    /// To the listener at a Unix socket.
     Socket(PathBuf),
     /// Into a file; `%p` in its name is the number of the process.
     File(PathBuf),
@@ -28,7 +43,7 @@ pub struct Options {
     pub destination: Option<Destination>,
     atomic: Vec<Vec<u8>>,
     except: Vec<Vec<u8>>,
-    /// All methods are blocks: somebody else selects.
+    /// All methods are blocks: the reader of the stream selects.
     pub all_methods: bool,
     yields: Vec<Vec<u8>>,
     atomic_annotations: Vec<Vec<u8>>,
@@ -37,10 +52,16 @@ pub struct Options {
     ignore: Vec<Vec<u8>>,
     /// How much of each method is observed, at most.
     pub detail: Detail,
-    /// Which accesses that a transaction repeats are left out.
-    pub repeats: Repeats,
-    /// How much a thread may tell is limited.
-    pub limited: bool,
+    /// Which redundant accesses are left out.
+    pub redundant: Redundant,
+    /// Threads that record very much are throttled.
+    pub throttled: bool,
+    /// The size of every buffer; for tests.
+    pub buffer_words: Option<usize>,
+    /// A page that must not be touched follows every buffer; for tests.
+    pub guard_pages: bool,
+    /// The agent fails when a buffer is drained for that time; for tests.
+    pub panic_at_drain: Option<u64>,
     /// A folder for the classes as they were rewritten, to look into.
     pub dump: Option<PathBuf>,
     selection: Selection,
@@ -68,9 +89,11 @@ impl Options {
         if options.destination.is_none() {
             return Err("no `file` or `socket` to write to".to_owned());
         }
-        if options.limited && options.repeats != Repeats::Block {
-            // Monitors that are not told would be missing orders, and races that are none.
-            return Err("`busy part` needs `repeats block`: it is for atomicity alone".to_owned());
+        if options.throttled && options.redundant != Redundant::Block {
+            // Monitors that are not recorded would be missing orders, and races that are none.
+            return Err(
+                "`throttle on` needs `redundant block`: it is for atomicity alone".to_owned()
+            );
         }
         options.selection = Selection::new(options.atomic.clone(), options.except.clone());
         options.yield_selection = Selection::new(options.yields.clone(), []);
@@ -97,11 +120,7 @@ impl Options {
             "atomic" => self.atomic.push(pattern()),
             "except" => self.except.push(pattern()),
             "methods" => {
-                self.all_methods = match value {
-                    "all" => true,
-                    "selected" => false,
-                    _ => return Err(format!("`methods` is `all` or `selected`, not `{value}`")),
-                };
+                self.all_methods = choice(key, value, &[("all", true), ("selected", false)])?;
             }
             "yield" => self.yields.push(pattern()),
             "atomic-annotation" => self.atomic_annotations.push(pattern()),
@@ -109,37 +128,31 @@ impl Options {
             "instrument" => self.instrument.push(pattern()),
             "ignore" => self.ignore.push(pattern()),
             "detail" => {
-                self.detail = match value {
-                    "all" => Detail::All,
-                    "fields" => Detail::Fields,
-                    "locks" => Detail::Locks,
-                    _ => {
-                        return Err(format!(
-                            "`detail` is `all`, `fields` or `locks`, not `{value}`"
-                        ));
-                    }
-                };
+                let details =
+                    [("all", Detail::All), ("fields", Detail::Fields), ("locks", Detail::Locks)];
+                self.detail = choice(key, value, &details)?;
             }
-            "repeats" => {
-                self.repeats = match value {
-                    "keep" => Repeats::Keep,
-                    "block" => Repeats::Block,
-                    "epoch" => Repeats::Epoch,
-                    _ => {
-                        return Err(format!(
-                            "`repeats` is `keep`, `block` or `epoch`, not `{value}`"
-                        ));
-                    }
-                };
-            }
-            "busy" => {
-                self.limited = match value {
-                    "all" => false,
-                    "part" => true,
-                    _ => return Err(format!("`busy` is `all` or `part`, not `{value}`")),
-                };
-            }
+            "redundant" | "repeats" => self.redundant = choice(key, value, REDUNDANT)?,
+            "throttle" => self.throttled = choice(key, value, SWITCH)?,
+            "busy" => self.throttled = choice(key, value, &[("part", true), ("all", false)])?,
             "dump" => self.dump = Some(value.into()),
+            _ => return self.set_for_tests(key, value),
+        }
+        Ok(())
+    }
+
+    fn set_for_tests(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "buffer-words" => {
+                let words = value.parse().ok().filter(|&words| words >= LEAST_WORDS);
+                let wrong = || format!("`buffer-words` is {LEAST_WORDS} or more, not `{value}`");
+                self.buffer_words = Some(words.ok_or_else(wrong)?);
+            }
+            "guard-pages" => self.guard_pages = choice(key, value, SWITCH)?,
+            "panic-at-drain" => {
+                let wrong = |_| format!("`panic-at-drain` is a number, not `{value}`");
+                self.panic_at_drain = Some(value.parse().map_err(wrong)?);
+            }
             _ => return Err(format!("unknown option `{key}`")),
         }
         Ok(())
@@ -157,7 +170,7 @@ impl Options {
         }
     }
 
-    /// The build tool that this process is, if it is left alone: nobody has asked for classes by
+    /// The build tool that this process is, if it is left alone: no classes were asked for by
     /// name, which could be in it.
     pub fn leaves_alone(&self, command: &str) -> Option<&'static str> {
         build_tool(command).filter(|_| self.instrument.is_empty())
@@ -239,10 +252,17 @@ mod tests {
         assert!(parse("file x\nnonsense 1").is_err());
         assert!(parse("# nothing\n").is_err());
         assert!(parse("file x\nmethods some").is_err());
-        assert!(parse("file x\nrepeats some").is_err());
-        assert!(parse("file x\nbusy few").is_err());
-        assert!(parse("file x\nbusy part\nrepeats epoch").is_err());
-        assert!(parse("file x\nbusy part\nrepeats block").is_ok());
+        assert!(parse("file x\nredundant some").is_err());
+        assert!(parse("file x\nthrottle few").is_err());
+        assert!(parse("file x\nthrottle on\nredundant epoch").is_err());
+        assert!(parse("file x\nthrottle on\nredundant block").is_ok());
+        assert!(parse("file x\nbuffer-words 3").is_err());
+    }
+
+    #[test]
+    fn names_of_earlier_versions_are_understood() {
+        let options = parse("file x\nbusy part\nrepeats block").expect("options");
+        assert!(options.throttled && options.redundant == Redundant::Block);
     }
 
     #[test]
@@ -285,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_framework_calls_is_atomic_only_if_somebody_says_so() {
+    fn what_a_framework_calls_is_atomic_only_if_an_option_says_so() {
         let test = [b"org.junit.jupiter.api.Test".to_vec()];
         for (lines, is_block) in [
             ("file x", false),

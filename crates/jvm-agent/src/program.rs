@@ -17,7 +17,7 @@ struct Known {
     fields: HashMap<Vec<u8>, u16>,
 }
 
-/// What the hook class knows about a site: these bits, and above them the number of the field.
+/// What the hook knows about a site: these bits, and above them the number of the field.
 pub mod access_facts {
     /// The rest is known.
     pub const KNOWN: u64 = 1;
@@ -118,7 +118,7 @@ impl Facts {
         }
     }
 
-    /// What the hook class has to know about a site that accesses something.
+    /// What the hook has to know about a site that accesses something.
     pub fn access(&mut self, number: u32) -> u64 {
         use access_facts::{FIELD, KNOWN, VOLATILE, WRITE};
         let Some(site) = self.site(number) else { return KNOWN };
@@ -137,7 +137,7 @@ impl Facts {
         if number > MAX_SITE {
             return Err(Failure::TooManySites);
         }
-        if let (Target::Text(text), Some(Kind::AtomicWrite)) = (&site.target, site.kind)
+        if let (Target::Text(text), Some(Kind::Post)) = (&site.target, site.kind)
             && let Some(class) = text.strip_suffix(b".<clinit>")
         {
             self.initialisers.insert(class.to_vec(), number);

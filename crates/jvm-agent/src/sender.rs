@@ -1,5 +1,5 @@
-//! From the records of a thread to the stream: numbers the sites that are really used, and tells
-//! what must be known before the records.
+//! From the records of a thread to the stream: numbers the sites that are really used, and
+//! declares what must be known before the records.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,10 +13,10 @@ use paceline_wire::{self as wire, Hello, NoteKind, Output, SiteFlags, SiteText};
 use crate::options::Destination;
 use crate::program::Facts;
 
-/// The site of records that tell the class of an object: its second word is a class.
+/// The site of records that say the class of an object: its second word is a class.
 pub const OBJECT_SITE: u32 = wire::MAX_SITE;
 
-/// Locks, whoever panicked with it: what is behind it is valid at every step.
+/// Locks, even if a thread panicked with it: what it guards is valid at every step.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -93,8 +93,10 @@ pub struct Sender {
     /// The names of the classes of objects, by number.
     classes: Mutex<Vec<Vec<u8>>>,
     notes: Mutex<Notes>,
-    /// Nobody listens any more.
+    /// Nothing is sent any more.
     closed: AtomicBool,
+    /// The agent has failed: the stream has no end.
+    failed: AtomicBool,
     inexact: AtomicU64,
     stray: AtomicU64,
 }
@@ -109,6 +111,7 @@ impl Sender {
             classes: Mutex::default(),
             notes: Mutex::default(),
             closed: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             inexact: AtomicU64::new(0),
             stray: AtomicU64::new(0),
         }
@@ -145,7 +148,7 @@ impl Sender {
         }
     }
 
-    /// A stack was full, maybe too full for what had to be told.
+    /// A stack was full, maybe too full for what had to be recorded.
     pub fn overflowed(&self) {
         self.note(NoteKind::Inexact, OVERFLOWED, 1);
     }
@@ -243,6 +246,19 @@ impl Sender {
         }
     }
 
+    /// Ends the stream early, without its end: the agent has failed.
+    pub fn abandon(&self, why: &str) {
+        if self.failed.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.closed.store(true, Ordering::Relaxed);
+        let mut output = lock(&self.output);
+        let text = format!("all events after a failure of the agent: {why}");
+        output.note(NoteKind::Lost, text.as_bytes(), 0);
+        // If that fails too, the stream is cut all the same.
+        let _ = output.flush();
+    }
+
     /// Ends the stream: all notes, then the end.
     pub fn finish(&self) {
         let mut output = lock(&self.output);
@@ -257,8 +273,9 @@ impl Sender {
         if stray > 0 {
             output.note(NoteKind::Unmodelled, STRAY, stray);
         }
-        // Nobody is left to tell of a failure.
-        let _ = output.finish();
+        let failed = self.failed.load(Ordering::Relaxed);
+        // If it fails, the stream is cut: its reader sees that.
+        let _ = if failed { output.flush() } else { output.finish() };
         self.closed.store(true, Ordering::Relaxed);
     }
 }

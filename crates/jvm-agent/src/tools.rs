@@ -1,5 +1,5 @@
 //! Build tools and test frameworks: they run beside the application or around it, and are not what
-//! anybody wants to hear about.
+//! a report should be about.
 //!
 //! A build tool has processes of its own, known by their main classes; they are left alone as a
 //! whole, so that `paceline run -- mvn test` costs nothing but in the processes that run tests.

@@ -58,7 +58,7 @@ fn programs_behave_as_without_the_agent() {
 
 /// What a stream says, in short.
 #[derive(Default)]
-struct Told {
+struct Recorded {
     /// How many events of each kind, on which target.
     events: BTreeMap<(String, String), u32>,
     notes: Vec<String>,
@@ -66,25 +66,27 @@ struct Told {
     ended: bool,
 }
 
-impl Told {
+impl Recorded {
     fn count(&self, kind: &str, target: &str) -> u32 {
         self.events.get(&(kind.to_owned(), target.to_owned())).copied().unwrap_or(0)
     }
 }
 
-fn read(stream: &Path) -> Told {
+fn read(stream: &Path) -> Recorded {
     let bytes = std::fs::read(stream).expect("a stream");
     let mut reader = FrameReader::new(&bytes[..]).expect("a stream");
-    let mut told = Told::default();
+    let mut recorded = Recorded::default();
     let (mut names, mut sites) = (vec![String::new()], vec![]);
     while let Next::Frame(frame) = reader.read().expect("a frame") {
         match frame {
             Frame::Name { name, .. } => names.push(String::from_utf8_lossy(name).into_owned()),
             Frame::Site(site) => sites.push(site),
-            Frame::Thread { name, .. } => told.threads.push(String::from_utf8_lossy(name).into()),
+            Frame::Thread { name, .. } => {
+                recorded.threads.push(String::from_utf8_lossy(name).into());
+            }
             Frame::Note(note) => {
                 let [key, text] = [note.key, note.text].map(String::from_utf8_lossy);
-                told.notes.push(format!("{key}: {text}"));
+                recorded.notes.push(format!("{key}: {text}"));
             }
             Frame::Chunk { records, .. } => {
                 let mut words = records
@@ -97,14 +99,14 @@ fn read(stream: &Path) -> Told {
                     assert_eq!(words.by_ref().take(more).count(), more, "whole records");
                     let kind = site.kind.map_or("order", Kind::name).to_owned();
                     let target = names[site.target as usize].clone();
-                    *told.events.entry((kind, target)).or_default() += 1;
+                    *recorded.events.entry((kind, target)).or_default() += 1;
                 }
             }
-            Frame::End => told.ended = true,
+            Frame::End => recorded.ended = true,
             Frame::Hello(_) | Frame::Object { .. } => {}
         }
     }
-    told
+    recorded
 }
 
 #[test]
@@ -114,24 +116,28 @@ fn what_threads_do_is_in_the_stream() {
     let stream = folder.path().join("e.stream");
     let output = java("Events", folder.path(), Some(&format!("file={}", stream.display())));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "2 2 2 2\n");
-    let told = read(&stream);
-    assert!(told.ended);
-    assert!(["worker0", "worker1"].iter().all(|name| told.threads.iter().any(|t| t == name)));
+    let recorded = read(&stream);
+    assert!(recorded.ended);
+    assert!(["worker0", "worker1"].iter().all(|name| recorded.threads.iter().any(|t| t == name)));
     // Both workers' accesses; main reads each field once more.
-    assert_eq!((told.count("r", "Events.plain"), told.count("w", "Events.plain")), (5, 2));
-    assert_eq!((told.count("ar", "Events.loud"), told.count("aw", "Events.loud")), (1, 2));
-    assert_eq!((told.count("r", "Events.count"), told.count("w", "Events.count")), (3, 2));
-    assert_eq!((told.count("r", ""), told.count("w", "")), (3, 2));
+    assert_eq!((recorded.count("r", "Events.plain"), recorded.count("w", "Events.plain")), (5, 2));
+    assert_eq!((recorded.count("ar", "Events.loud"), recorded.count("aw", "Events.loud")), (1, 2));
+    assert_eq!((recorded.count("r", "Events.count"), recorded.count("w", "Events.count")), (3, 2));
+    assert_eq!((recorded.count("r", ""), recorded.count("w", "")), (3, 2));
     // Of a lock taken twice, the outer half: `locked` and the ReentrantLock.
-    assert_eq!((told.count("acq", ""), told.count("rel", "")), (4, 4));
+    assert_eq!((recorded.count("acq", ""), recorded.count("rel", "")), (4, 4));
     // The virtual machine may start a thread of its own.
-    assert!(told.count("fork", "") >= 2);
-    assert_eq!(told.count("join", ""), 2);
+    assert!(recorded.count("fork", "") >= 2);
+    assert_eq!(recorded.count("join", ""), 2);
     for label in ["Events.locked", "Events.again", "Events.mixed"] {
-        assert_eq!((told.count("begin", label), told.count("end", label)), (2, 2), "{label}");
+        assert_eq!(
+            (recorded.count("begin", label), recorded.count("end", label)),
+            (2, 2),
+            "{label}"
+        );
     }
-    assert_eq!(told.count("begin", "Events.main"), 0);
-    assert!(told.notes.contains(&"observed: classes".to_owned()), "{:?}", told.notes);
+    assert_eq!(recorded.count("begin", "Events.main"), 0);
+    assert!(recorded.notes.contains(&"observed: classes".to_owned()), "{:?}", recorded.notes);
 }
 
 #[test]
@@ -141,45 +147,47 @@ fn chosen_methods_only_are_blocks() {
     let stream = folder.path().join("e.stream");
     let options = format!("file={},atomic=Events.mixed,yield=locked", stream.display());
     assert!(java("Events", folder.path(), Some(&options)).status.success());
-    let told = read(&stream);
-    assert_eq!(told.count("begin", "Events.mixed"), 2);
-    assert_eq!(told.count("begin", "Events.locked"), 0);
-    assert_eq!(told.count("yield", ""), 2);
+    let recorded = read(&stream);
+    assert_eq!(recorded.count("begin", "Events.mixed"), 2);
+    assert_eq!(recorded.count("begin", "Events.locked"), 0);
+    assert_eq!(recorded.count("yield", ""), 2);
 }
 
 #[test]
-fn what_a_block_repeats_can_be_left_out() {
+fn redundant_accesses_can_be_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
-    compile("Repeats", folder.path());
-    let told = |repeats: &str| {
-        let stream = folder.path().join(repeats);
-        let options = format!("file={},repeats={repeats}", stream.display());
-        let output = java("Repeats", folder.path(), Some(&options));
+    compile("Redundant", folder.path());
+    let recorded = |redundant: &str| {
+        let stream = folder.path().join(redundant);
+        let options = format!("file={},redundant={redundant}", stream.display());
+        let output = java("Redundant", folder.path(), Some(&options));
         assert_eq!(String::from_utf8_lossy(&output.stdout), "4950\n");
         read(&stream)
     };
-    let counts = |told: &Told| {
-        let plain = ["read", "written", "count"].map(|f| told.count("r", &format!("Repeats.{f}")));
-        let writes = ["written", "locked"].map(|f| told.count("w", &format!("Repeats.{f}")));
+    let counts = |recorded: &Recorded| {
+        let plain =
+            ["read", "written", "count"].map(|f| recorded.count("r", &format!("Redundant.{f}")));
+        let writes = ["written", "locked"].map(|f| recorded.count("w", &format!("Redundant.{f}")));
         // What has no name is an element, or the atomic object.
-        let others = [("r", ""), ("ar", ""), ("ar", "Repeats.loud")];
-        (plain, writes, others.map(|(kind, target)| told.count(kind, target)))
+        let others = [("r", ""), ("ar", ""), ("ar", "Redundant.loud")];
+        (plain, writes, others.map(|(kind, target)| recorded.count(kind, target)))
     };
-    let [keep, block, epoch] = ["keep", "block", "epoch"].map(told);
+    let [keep, block, epoch] = ["keep", "block", "epoch"].map(recorded);
     // The main thread reads the sum, which is an element, in the end.
     assert_eq!(counts(&keep), ([100, 100, 100], [100, 20], [101, 100, 100]));
     assert_eq!(counts(&block), ([1, 0, 1], [1, 1], [2, 1, 1]));
-    // Each release begins an epoch, and so does each acquire; what orders threads is told.
+    // Each release begins an epoch, and so does each acquire; what orders threads is recorded.
     assert_eq!(counts(&epoch), ([1, 0, 1], [1, 20], [2, 100, 100]));
 
-    let often =
-        |told: &Told| (told.count("begin", "Repeats.inside"), told.count("w", "Repeats.often"));
+    let often = |recorded: &Recorded| {
+        (recorded.count("begin", "Redundant.inside"), recorded.count("w", "Redundant.often"))
+    };
     assert_eq!(often(&keep), (5000, 10_000));
     let (blocks, writes) = often(&block);
     assert!((257..1000).contains(&blocks), "{blocks} times");
-    // One for each block that is told, and now and then one that is not inside of any.
+    // One for each block that is recorded, and now and then one that is not inside of any.
     assert!((blocks..=2 * blocks + 1).contains(&writes), "{writes} writes in {blocks} blocks");
-    assert_eq!(block.count("end", "Repeats.inside"), blocks);
+    assert_eq!(block.count("end", "Redundant.inside"), blocks);
     assert!(block.notes.iter().any(|note| note.contains("repeat")), "{:?}", block.notes);
 }
 

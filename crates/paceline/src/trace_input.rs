@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paceline_analysis::explain::contested::Contested;
-use paceline_report::recording;
+use paceline_report::model::{Filter, Note};
+use paceline_report::{compose, recording};
 use paceline_trace::format::pace::SpoolReader;
 use paceline_trace::format::stream::StreamReader;
 use paceline_trace::format::{self, Format};
@@ -95,13 +96,13 @@ impl TraceInput {
     }
 
     /// Which blocks count, as it was asked for; nothing for all of them.
-    pub fn selection(&self, blocks: Blocks) -> Vec<String> {
+    pub fn selection(&self, blocks: Blocks) -> Vec<Filter> {
         let [atomic, except] = self.options.selection.patterns();
-        let option = |name: &'static str| move |pattern: String| format!("{name} {pattern}");
         let default = blocks == Blocks::Methods && atomic.is_empty();
-        let default = default.then(|| "methods named main or run are not atomic".to_owned());
-        let atomic = atomic.into_iter().map(option("--atomic"));
-        atomic.chain(default).chain(except.into_iter().map(option("--except"))).collect()
+        let default = default.then_some(Filter::EntryMethods);
+        let atomic = atomic.into_iter().map(|pattern| Filter::Atomic { pattern });
+        let except = except.into_iter().map(|pattern| Filter::Except { pattern });
+        atomic.chain(default).chain(except).collect()
     }
 
     /// What a running program sends. If it has selected the blocks itself, all of them count.
@@ -436,34 +437,35 @@ impl<R: Read> Read for Tee<R> {
 }
 
 /// What a reader of a report should know about how its trace was read.
-pub fn notes(open: &OpenTrace, reading: &Reading) -> Vec<String> {
+pub fn notes(open: &OpenTrace, reading: &Reading) -> Vec<Note> {
     let skipped = open.skipped();
-    let mut notes = Vec::new();
-    let mut note = |count: u64, what: &str, fate: &str| match count {
-        0 => {}
-        1 => notes.push(format!("1 {what} was {fate}")),
-        _ => notes.push(format!("{count} {what}s were {fate}")),
-    };
-    note(skipped.foreign_lines, "line", "skipped: output of the program, no event");
-    note(skipped.lost_events, "event", "lost: the program printed something in between");
-    for (name, &count) in &skipped.unmodelled {
-        note(count, &format!("`{name}` line"), "skipped: nothing is ordered by this operation");
-    }
-    note(skipped.malformed, "malformed line", "skipped");
-    note(reading.malformed, "malformed event", "skipped");
-    notes.extend(skipped.examples.first().map(|e| format!("first malformed line: {e}")));
-    let first = reading.malformed_examples.first();
-    notes.extend(first.map(|m| format!("first malformed event: {}", m.explain(open.symbols()))));
-    notes.extend(skipped.cut_off.clone());
+    let unmodelled = skipped.unmodelled.iter().map(|(name, &count)| {
+        (count, Note::UnmodelledLines { operation: compose::name(name.as_bytes()), count })
+    });
+    let counted = |count, note: fn(u64) -> Note| (count, note(count));
+    let counts = [
+        counted(skipped.foreign_lines, |count| Note::ForeignLines { count }),
+        counted(skipped.lost_events, |count| Note::LostEvents { count }),
+    ];
+    let malformed = [
+        counted(skipped.malformed, |count| Note::MalformedLines { count }),
+        counted(reading.malformed, |count| Note::MalformedEvents { count }),
+    ];
+    let counts = counts.into_iter().chain(unmodelled).chain(malformed);
+    let mut notes: Vec<Note> =
+        counts.filter(|(count, _)| *count > 0).map(|(_, note)| note).collect();
+    let line = skipped.examples.first().map(ToString::to_string);
+    notes.extend(line.map(|problem| Note::FirstMalformedLine { problem }));
+    let event = reading.malformed_examples.first().map(|m| m.explain(open.symbols()).to_string());
+    notes.extend(event.map(|problem| Note::FirstMalformedEvent { problem }));
+    notes.extend(skipped.cut_off.clone().map(|problem| Note::CutOff { problem }));
     notes.extend(skipped.recording.as_ref().map(recording::notes).unwrap_or_default());
-    if let Some((atomic, dropped)) = open.selected_labels() {
-        notes.push(format!(
-            "methods and blocks by name: {atomic} count as atomic, {dropped} do not"
-        ));
+    if let Some((atomic, not_atomic)) = open.selected_labels() {
+        let (atomic, not_atomic) = (atomic as u64, not_atomic as u64);
+        notes.push(Note::SelectedByName { atomic, not_atomic });
     }
-    for pattern in open.unmatched_patterns() {
-        notes.push(format!("the pattern `{pattern}` matches no method"));
-    }
+    let unmatched = open.unmatched_patterns().into_iter();
+    notes.extend(unmatched.map(|pattern| Note::UnmatchedPattern { pattern }));
     notes
 }
 

@@ -14,7 +14,7 @@ const LONGEST: usize = 65535;
 const MORE_STACK: u16 = 10;
 const NONE: u32 = u32::MAX;
 
-/// A range of code and who catches what is thrown in it.
+/// A range of code, and the handler of what is thrown in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handler {
     start: usize,
@@ -339,7 +339,7 @@ impl<'a> Code<'a> {
             b"LocalVariableTable" | b"LocalVariableTypeTable" => {
                 self.moved_variables(layout, attribute.body).map(Some)
             }
-            // Their offsets mean nothing to anybody at run time.
+            // Their offsets mean nothing at run time.
             b"StackMapTable"
             | b"RuntimeVisibleTypeAnnotations"
             | b"RuntimeInvisibleTypeAnnotations" => Ok(None),

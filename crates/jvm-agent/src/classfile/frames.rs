@@ -1,4 +1,4 @@
-//! The StackMapTable: what the verifier is told about locals and stack at each jump target. Only
+//! The StackMapTable: what the verifier knows about locals and stack at each jump target. Only
 //! offsets change here; the types stay as they are.
 
 use super::{Failure, Outcome, Reader, put2};
@@ -91,7 +91,7 @@ fn read_frame(reader: &mut Reader) -> Outcome<(u16, Change)> {
     })
 }
 
-/// Writes the body of a StackMapTable. `moved` tells where an offset of a frame is now, `moved_new`
+/// Writes the body of a StackMapTable. `moved` says where an offset of a frame is now, `moved_new`
 /// where a `new` instruction is.
 pub fn write(
     frames: &[Frame],

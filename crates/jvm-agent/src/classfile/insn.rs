@@ -7,6 +7,7 @@ use super::{Failure, Outcome, u2_at, u4_at};
 pub mod op {
     pub const NOP: u8 = 0;
     pub const ACONST_NULL: u8 = 1;
+    pub const BIPUSH: u8 = 0x10;
     pub const SIPUSH: u8 = 0x11;
     pub const LDC_W: u8 = 0x13;
     pub const ALOAD: u8 = 0x19;

@@ -246,7 +246,7 @@ pub struct PoolMark {
     count: usize,
 }
 
-/// Skips an entry and tells how many numbers it takes.
+/// Skips an entry; how many numbers it takes.
 fn skip_entry(reader: &mut Reader) -> Outcome<usize> {
     let tag = reader.u1()?;
     let len = match tag {

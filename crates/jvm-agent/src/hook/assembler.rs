@@ -1,25 +1,71 @@
-//! A small assembler: text to class file. The hook class is written in it, so that building the
-//! agent needs no Java compiler.
+//! A small assembler: text to the methods of a class. What follows from tables ([`super::reads`] and
+//! `wrappers`) is generated in it.
 //!
-//! One instruction a line; `;` starts a comment. `method ACCESS NAME DESCRIPTOR` to `end` is a method
-//! (`native` in place of code when it has none; `reserved` ones run on even if the stack overflows, `inline` and `apart` speak to the compilers), `field ACCESS NAME DESCRIPTOR` a field, `name:` a
-//! label, `catch FROM TO HANDLER` a protected range. The stack is generous. Some words
-//! stand for the few instructions that nearly every method needs: see `shorthand`.
+//! One instruction a line. `method ACCESS NAME DESCRIPTOR` to `end` is a method, `name:` a label,
+//! `catch FROM TO HANDLER` a protected range. All methods are static, and hidden from stack traces;
+//! those that are `apart` are never inlined. Some words stand for the few instructions that nearly
+//! every method needs: see `shorthand`.
 
 use std::collections::HashMap;
 
-use super::emit::{APART, Body, Emitter, INLINE, RESERVED};
+use super::emit::{APART, Body, Emitter};
+use crate::classfile::Failure;
 use crate::classfile::insn::op;
-use crate::classfile::{Failure, Outcome};
 
 const THREAD: &str = "java/lang/Thread";
 const UNSAFE: &str = "jdk/internal/misc/Unsafe";
 
-/// Assembles the members of a class into what is being emitted. `constants` are numbers that the
-/// text names with a `$`.
-pub fn assemble(text: &str, constants: &[(&str, u64)], out: &mut Emitter) -> Outcome<()> {
-    let mut assembler = Assembler { out, constants, method: None };
-    text.lines().try_for_each(|line| assembler.line(line))
+/// Why a text cannot be assembled, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}, `{text}`: {why}")]
+pub struct Misassembled {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The line itself.
+    pub text: String,
+    /// What is wrong with it.
+    pub why: Why,
+}
+
+/// What can be wrong with a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Why {
+    /// The first word means nothing.
+    #[error("no such instruction")]
+    Unknown,
+    /// Too few operands, or of the wrong kind.
+    #[error("wrong operands")]
+    Operands,
+    /// Code stands outside of a method.
+    #[error("not in a method")]
+    Outside,
+    /// A method begins inside of another one.
+    #[error("the method before has no end")]
+    Unended,
+    /// A label was used, but never put anywhere.
+    #[error("a label is used that is nowhere")]
+    Label,
+    /// It has no room in a class file.
+    #[error(transparent)]
+    Failure(#[from] Failure),
+}
+
+/// Assembles methods into what is being emitted.
+pub fn assemble(text: &str, out: &mut Emitter) -> Result<(), Misassembled> {
+    let mut assembler = Assembler { out, method: None };
+    let mut last = 0;
+    for (number, line) in text.lines().enumerate() {
+        assembler.line(line).map_err(|why| misassembled(number, line, why))?;
+        last = number;
+    }
+    match assembler.method {
+        Some(_) => Err(misassembled(last, "", Why::Unended)),
+        None => Ok(()),
+    }
+}
+
+fn misassembled(number: usize, line: &str, why: Why) -> Misassembled {
+    Misassembled { line: number + 1, text: line.trim().to_owned(), why }
 }
 
 struct Method {
@@ -29,51 +75,45 @@ struct Method {
     body: Body,
     labels: HashMap<String, usize>,
     catches: Vec<[String; 3]>,
-    native: bool,
 }
 
-struct Assembler<'o, 'c> {
+struct Assembler<'o> {
     out: &'o mut Emitter,
-    constants: &'c [(&'c str, u64)],
     method: Option<Method>,
 }
 
-const WRONG: Failure = Failure::Malformed("hook class");
-
-impl Assembler<'_, '_> {
-    fn line(&mut self, line: &str) -> Outcome<()> {
-        let code = line.split(" ;").next().unwrap_or_default().trim();
-        let words: Vec<&str> = code.split_whitespace().collect();
+impl Assembler<'_> {
+    fn line(&mut self, line: &str) -> Result<(), Why> {
+        let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             [] => Ok(()),
-            [comment, ..] if comment.starts_with(';') => Ok(()),
             ["method", access, name, descriptor] => self.start(access, name, descriptor),
-            ["field", access, name, descriptor] => {
-                self.out.field(flags(access)? as u16, name, descriptor)
-            }
             ["end"] => self.end(),
-            ["native"] => self.with(|m, _| {
-                m.native = true;
+            ["catch", from, to, handler] => {
+                self.method()?.catches.push([from, to, handler].map(str::to_owned));
                 Ok(())
-            }),
-            ["catch", from, to, handler] => self.with(|m, _| {
-                m.catches.push([from, to, handler].map(str::to_owned));
+            }
+            [label] if label.ends_with(':') => {
+                let method = self.method()?;
+                let slot = method.label(&label[..label.len() - 1]);
+                method.body.bind(slot);
                 Ok(())
-            }),
-            [label] if label.ends_with(':') => self.with(|m, _| {
-                let slot = m.label(&label[..label.len() - 1]);
-                m.body.bind(slot);
-                Ok(())
-            }),
-            [word, ref operands @ ..] => self.instruction(word, operands),
+            }
+            [word, ref operands @ ..] => match shorthand(word, operands) {
+                Some(lines) => lines.iter().try_for_each(|line| self.line(line)),
+                None => self.instruction(word, operands),
+            },
         }
     }
 
-    fn with(&mut self, work: impl FnOnce(&mut Method, &mut Emitter) -> Outcome<()>) -> Outcome<()> {
-        work(self.method.as_mut().ok_or(WRONG)?, self.out)
+    fn method(&mut self) -> Result<&mut Method, Why> {
+        self.method.as_mut().ok_or(Why::Outside)
     }
 
-    fn start(&mut self, access: &str, name: &str, descriptor: &str) -> Outcome<()> {
+    fn start(&mut self, access: &str, name: &str, descriptor: &str) -> Result<(), Why> {
+        if self.method.is_some() {
+            return Err(Why::Unended);
+        }
         self.method = Some(Method {
             access: flags(access)?,
             name: name.to_owned(),
@@ -81,71 +121,49 @@ impl Assembler<'_, '_> {
             body: Body::default(),
             labels: HashMap::new(),
             catches: Vec::new(),
-            native: false,
         });
         Ok(())
     }
 
-    fn end(&mut self) -> Outcome<()> {
-        let mut method = self.method.take().ok_or(WRONG)?;
+    fn end(&mut self) -> Result<(), Why> {
+        let mut method = self.method.take().ok_or(Why::Outside)?;
         for names in std::mem::take(&mut method.catches) {
             let [from, to, handler] = names.each_ref().map(|name| method.label(name));
             method.body.protect(from, to, handler);
         }
-        let Method { access, name, descriptor, body, native, .. } = method;
-        if native {
-            self.out.method(access | NATIVE, &name, &descriptor, None)
-        } else {
-            self.out.method(access, &name, &descriptor, Some(body))
+        if !method.body.is_complete() {
+            return Err(Why::Label);
         }
+        let Method { access, name, descriptor, body, .. } = method;
+        Ok(self.out.method(access, &name, &descriptor, body)?)
     }
 
-    fn instruction(&mut self, word: &str, operands: &[&str]) -> Outcome<()> {
-        if let Some(lines) = shorthand(word, operands) {
-            return lines.iter().try_for_each(|line| self.line(line));
-        }
-        let number = operands.first().and_then(|o| self.number(o));
-        let method = self.method.as_mut().ok_or(WRONG)?;
-        let out = &mut *self.out;
-        if let Some(opcode) = simple(word) {
+    fn instruction(&mut self, word: &str, operands: &[&str]) -> Result<(), Why> {
+        let method = self.method.as_mut().ok_or(Why::Outside)?;
+        let pool = &mut self.out.pool;
+        let first = || operands.first().copied().ok_or(Why::Operands);
+        let number = || first()?.parse::<u8>().map_err(|_| Why::Operands);
+        if let Some(opcode) = among(SIMPLE, word) {
             method.body.op(opcode);
-        } else if let Some(opcode) = jump(word) {
-            let label = method.label(operands.first().ok_or(WRONG)?);
+        } else if let Some(opcode) = among(JUMPS, word) {
+            let label = method.label(first()?);
             method.body.jump(opcode, label);
         } else if word == "bipush" {
-            method.body.op(0x10);
-            method.body.op(number.ok_or(WRONG)? as u8);
-        } else if let Some(opcode) = with_local(word) {
-            method.body.local(opcode, number.ok_or(WRONG)? as u8);
-        } else if word == "long" {
-            let constant = out.pool.add_long(number.ok_or(WRONG)?)?;
-            method.body.constant(0x14, constant);
-        } else if word == "int" {
-            let constant = out.pool.add_int(number.ok_or(WRONG)? as u32)?;
-            method.body.constant(op::LDC_W, constant);
-        } else if let Some(opcode) = with_class(word) {
-            let name = operands.first().ok_or(WRONG)?;
-            let constant = out.pool.add_class(name.as_bytes())?;
+            method.body.op(op::BIPUSH);
+            method.body.op(number()?);
+        } else if let Some(opcode) = among(WITH_LOCAL, word) {
+            method.body.local(opcode, number()?);
+        } else if let Some(opcode) = among(WITH_CLASS, word) {
+            let constant = pool.add_class(first()?.as_bytes())?;
             method.body.constant(opcode, constant);
-        } else if word == "string" {
-            let text = operands.first().ok_or(WRONG)?;
-            let constant = out.pool.add_string(text.as_bytes())?;
-            method.body.constant(op::LDC_W, constant);
+        } else if is_member(word) {
+            let [target, descriptor] = operands[..] else { return Err(Why::Operands) };
+            let (class, name) = target.rsplit_once('.').ok_or(Why::Operands)?;
+            method.body.member(pool, word, [class, name, descriptor].map(str::as_bytes))?;
         } else {
-            let [target, descriptor] = operands[..] else { return Err(WRONG) };
-            method.body.member(&mut out.pool, word, target, descriptor)?;
+            return Err(Why::Unknown);
         }
         Ok(())
-    }
-
-    fn number(&self, text: &str) -> Option<u64> {
-        match text.strip_prefix('$') {
-            Some(name) => self.constants.iter().find(|(n, _)| *n == name).map(|&(_, v)| v),
-            None => text
-                .strip_prefix("0x")
-                .map_or_else(|| text.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
-                .or_else(|| text.parse::<i64>().ok().map(|n| n as u64)),
-        }
     }
 }
 
@@ -160,21 +178,13 @@ impl Method {
     }
 }
 
-const NATIVE: u32 = 0x0100;
-
-fn flags(words: &str) -> Outcome<u32> {
+fn flags(words: &str) -> Result<u32, Why> {
     words.split(',').try_fold(0, |sum, word| {
         let flag = match word {
             "public" => 0x0001,
             "static" => 0x0008,
-            "final" => 0x0010,
-            "synchronized" => 0x0020,
-            "volatile" => 0x0040,
-            "package" => 0,
-            "reserved" => RESERVED,
             "apart" => APART,
-            "inline" => INLINE,
-            _ => return Err(WRONG),
+            _ => return Err(Why::Operands),
         };
         Ok(sum | flag)
     })
@@ -182,8 +192,6 @@ fn flags(words: &str) -> Outcome<u32> {
 
 /// Words that stand for several lines.
 fn shorthand(word: &str, operands: &[&str]) -> Option<Vec<String>> {
-    let unsafe_call =
-        |name: &str, descriptor: &str| vec![format!("invokevirtual {UNSAFE}.{name} {descriptor}")];
     let first = operands.first().copied().unwrap_or_default();
     Some(match word {
         // The current thread, into a local.
@@ -196,125 +204,122 @@ fn shorthand(word: &str, operands: &[&str]) -> Option<Vec<String>> {
             format!("aload {first}"),
             format!("getfield {THREAD}.$paceline{} {}", operands.get(1)?, operands.get(2)?),
         ],
-        "put" => vec![format!("putfield {THREAD}.$paceline{first} {}", operands.get(1)?)],
-        "call" => vec![format!("invokestatic java/lang/PacelineHook.{first} {}", operands.get(1)?)],
-        // Memory, through the platform's Unsafe, which `memory` pushes.
-        "memory" => vec![format!("getstatic java/lang/PacelineHook.MEMORY L{UNSAFE};")],
-        "getLong" => unsafe_call("getLong", "(J)J"),
-        "putLong" => unsafe_call("putLong", "(JJ)V"),
-        "getInt" => unsafe_call("getInt", "(J)I"),
-        "putInt" => unsafe_call("putInt", "(JI)V"),
-        "getLongOf" => unsafe_call("getLongVolatile", "(Ljava/lang/Object;J)J"),
-        "putLongOf" => unsafe_call("putLong", "(Ljava/lang/Object;JJ)V"),
-        "publish" => unsafe_call("putLongRelease", "(Ljava/lang/Object;JJ)V"),
-        "swapLong" => unsafe_call("compareAndSetLong", "(Ljava/lang/Object;JJJ)Z"),
+        // A method of the hook: `call PacelineCalls.cancel ()V`.
+        "call" => vec![format!("invokestatic java/lang/{first} {}", operands.get(1)?)],
+        // The platform's Unsafe.
+        "memory" => vec![format!("getstatic java/lang/PacelineLayout.MEMORY L{UNSAFE};")],
         _ => return None,
     })
 }
 
-fn simple(word: &str) -> Option<u8> {
-    Some(match word {
-        "null" => 0x01,
-        "iconst_m1" => 0x02,
-        "iconst_0" => 0x03,
-        "iconst_1" => 0x04,
-        "iconst_2" => 0x05,
-        "iconst_3" => 0x06,
-        "iconst_4" => 0x07,
-        "iconst_5" => 0x08,
-        "lconst_0" => 0x09,
-        "lconst_1" => 0x0a,
-        "iaload" => 0x2e,
-        "laload" => 0x2f,
-        "faload" => 0x30,
-        "daload" => 0x31,
-        "aaload" => 0x32,
-        "baload" => 0x33,
-        "caload" => 0x34,
-        "saload" => 0x35,
-        "aastore" => 0x53,
-        "pop" => 0x57,
-        "pop2" => 0x58,
-        "dup" => 0x59,
-        "dup_x1" => 0x5a,
-        "dup2" => 0x5c,
-        "swap" => 0x5f,
-        "iadd" => 0x60,
-        "ladd" => 0x61,
-        "isub" => 0x64,
-        "lsub" => 0x65,
-        "lmul" => 0x69,
-        "lshl" => 0x79,
-        "ishr" => 0x7a,
-        "lushr" => 0x7d,
-        "iand" => 0x7e,
-        "land" => 0x7f,
-        "lor" => 0x81,
-        "lxor" => 0x83,
-        "i2l" => 0x85,
-        "l2i" => 0x88,
-        "ishl" => 0x78,
-        "lcmp" => 0x94,
-        "ireturn" => 0xac,
-        "lreturn" => 0xad,
-        "freturn" => 0xae,
-        "dreturn" => 0xaf,
-        "areturn" => 0xb0,
-        "return" => 0xb1,
-        "arraylength" => 0xbe,
-        "athrow" => 0xbf,
-        "monitorenter" => 0xc2,
-        "monitorexit" => 0xc3,
-        _ => return None,
-    })
+fn among(table: &[(&str, u8)], word: &str) -> Option<u8> {
+    table.iter().find(|(name, _)| *name == word).map(|&(_, opcode)| opcode)
 }
 
-fn jump(word: &str) -> Option<u8> {
-    Some(match word {
-        "ifeq" => 0x99,
-        "ifne" => 0x9a,
-        "iflt" => 0x9b,
-        "ifge" => 0x9c,
-        "ifgt" => 0x9d,
-        "ifle" => 0x9e,
-        "if_icmpeq" => 0x9f,
-        "if_icmpne" => 0xa0,
-        "if_icmplt" => 0xa1,
-        "if_icmpge" => 0xa2,
-        "if_icmpgt" => 0xa3,
-        "if_icmple" => 0xa4,
-        "if_acmpeq" => 0xa5,
-        "if_acmpne" => 0xa6,
-        "goto" => 0xa7,
-        "ifnull" => 0xc6,
-        "ifnonnull" => 0xc7,
-        _ => return None,
-    })
+fn is_member(word: &str) -> bool {
+    word.starts_with("invoke") || matches!(word, "getfield" | "getstatic")
 }
 
-fn with_local(word: &str) -> Option<u8> {
-    Some(match word {
-        "iload" => 0x15,
-        "lload" => 0x16,
-        "fload" => 0x17,
-        "dload" => 0x18,
-        "aload" => 0x19,
-        "fstore" => 0x38,
-        "dstore" => 0x39,
-        "istore" => 0x36,
-        "lstore" => 0x37,
-        "astore" => 0x3a,
-        _ => return None,
-    })
-}
+const SIMPLE: &[(&str, u8)] = &[
+    ("iconst_0", 0x03),
+    ("iconst_1", 0x04),
+    ("lconst_0", 0x09),
+    ("iaload", 0x2e),
+    ("laload", 0x2f),
+    ("faload", 0x30),
+    ("daload", 0x31),
+    ("aaload", 0x32),
+    ("baload", 0x33),
+    ("caload", 0x34),
+    ("saload", 0x35),
+    ("iadd", 0x60),
+    ("i2l", 0x85),
+    ("l2i", 0x88),
+    ("lcmp", 0x94),
+    ("ireturn", 0xac),
+    ("lreturn", 0xad),
+    ("dreturn", 0xaf),
+    ("areturn", 0xb0),
+    ("return", 0xb1),
+    ("athrow", 0xbf),
+    ("monitorenter", 0xc2),
+    ("monitorexit", 0xc3),
+];
 
-fn with_class(word: &str) -> Option<u8> {
-    Some(match word {
-        "class" => op::LDC_W,
-        "new" => op::NEW,
-        "anewarray" => 0xbd,
-        "checkcast" => op::CHECKCAST,
-        "instanceof" => 0xc1,
-        _ => return None,
-    })
+const JUMPS: &[(&str, u8)] = &[
+    ("ifeq", 0x99),
+    ("ifne", 0x9a),
+    ("iflt", 0x9b),
+    ("if_icmpeq", 0x9f),
+    ("if_acmpeq", 0xa5),
+    ("goto", 0xa7),
+    ("ifnull", 0xc6),
+];
+
+const WITH_LOCAL: &[(&str, u8)] = &[
+    ("iload", 0x15),
+    ("lload", 0x16),
+    ("fload", 0x17),
+    ("dload", 0x18),
+    ("aload", 0x19),
+    ("istore", 0x36),
+    ("lstore", 0x37),
+    ("dstore", 0x39),
+    ("astore", 0x3a),
+];
+
+const WITH_CLASS: &[(&str, u8)] = &[("checkcast", op::CHECKCAST), ("instanceof", 0xc1)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classfile::ClassFile;
+
+    fn assembled(text: &str) -> Result<Vec<u8>, Misassembled> {
+        let mut emitter = Emitter::default();
+        assemble(text, &mut emitter)?;
+        Ok(emitter.finish(0x31, b"java/lang/Made", b"java/lang/Object").expect("a class"))
+    }
+
+    fn code(text: &str) -> Vec<u8> {
+        let bytes = assembled(text).expect("a class");
+        let (class, pool) = ClassFile::parse(&bytes).expect("a class");
+        let attributes = class.methods[0].attributes(&pool).expect("attributes");
+        let body = attributes.iter().find(|it| it.name == b"Code").expect("code").body;
+        let length = u32::from_be_bytes(body[4..8].try_into().expect("four bytes")) as usize;
+        body[8..8 + length].to_vec()
+    }
+
+    #[test]
+    fn jumps_go_both_ways() {
+        let text = "method public,static m (I)I\nagain:\niload 0\nifne out\ngoto again\nout:\n\
+                    iconst_1\nireturn\nend\n";
+        let jumps = [0x15, 0, 0x9a, 0, 6, 0xa7, 0xff, 0xfb, 0x04, 0xac];
+        assert_eq!(code(text), jumps);
+    }
+
+    #[test]
+    fn a_mistake_is_found_at_its_line() {
+        let wrong = |text: &str| assembled(text).expect_err("a mistake");
+        let found = wrong("method static m ()V\niconst_0\nadd it\nreturn\nend");
+        assert_eq!(found.to_string(), "line 3, `add it`: no such instruction");
+        let at = |text: &str| (wrong(text).line, wrong(text).why);
+        assert_eq!(at("return"), (1, Why::Outside));
+        assert_eq!(at("method static m ()V\nbipush 300\nend"), (2, Why::Operands));
+        assert_eq!(at("method static m ()V\ngoto away\nend"), (3, Why::Label));
+        assert_eq!(at("method static m ()V\nreturn\n"), (2, Why::Unended));
+        assert_eq!(at("method private m ()V"), (1, Why::Operands));
+        assert_eq!(at("method static m ()V\ninvokestatic m\nend"), (2, Why::Operands));
+    }
+
+    #[test]
+    fn every_word_is_used() {
+        let text = super::super::reads::text() + &super::super::wrappers::text();
+        let used: std::collections::HashSet<&str> =
+            text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        // What shorthands stand for is not in the text.
+        let tables = [SIMPLE, JUMPS, WITH_LOCAL, WITH_CLASS].concat();
+        let unused: Vec<_> = tables.iter().filter(|(word, _)| !used.contains(word)).collect();
+        assert!(unused.is_empty(), "{unused:?}");
+    }
 }

@@ -1,62 +1,36 @@
-//! Makes a class from nothing: constants, fields, methods with labels. Class version 49, which needs
-//! no stack maps.
+//! Makes a class from nothing: constants, and methods with labels. Class version 49, which needs no
+//! stack maps.
 
 use crate::classfile::insn::op;
 use crate::classfile::{Failure, Outcome, Pool, put2, put4};
 use crate::rewrite::names::parameters;
 
+/// Enough for every method that is generated.
 const STACK: u16 = 16;
 const VERSION: u32 = 49;
-/// Not a flag of class files: the method may use the stack that is reserved for what must not be
-/// cut in the middle by an overflow.
-pub const RESERVED: u32 = 1 << 16;
 /// Not a flag of class files: the method is never inlined.
 pub const APART: u32 = 1 << 17;
-/// Not a flag of class files: the method is always inlined.
-pub const INLINE: u32 = 1 << 18;
 
-/// A class under construction.
+/// A class under construction. Its methods do not show in stack traces: an application that prints
+/// one must not see that it is observed.
 pub struct Emitter {
     /// Its constants.
     pub pool: Pool<'static>,
-    fields: (u16, Vec<u8>),
     methods: (u16, Vec<u8>),
-    /// Whether methods are marked as hidden.
-    hidden: bool,
 }
 
 impl Default for Emitter {
     fn default() -> Emitter {
-        Emitter {
-            pool: Pool::empty(),
-            fields: Default::default(),
-            methods: Default::default(),
-            hidden: false,
-        }
+        Emitter { pool: Pool::empty(), methods: Default::default() }
     }
 }
 
 impl Emitter {
-    /// From here on, methods do not show in stack traces: an application that prints one must not
-    /// see that it is observed.
-    pub fn hide_methods(&mut self) {
-        self.hidden = true;
-    }
-
-    /// The annotations of a method, as the body of an attribute; none if it has none.
-    fn annotations(&mut self, access: u32) -> Outcome<Option<Vec<u8>>> {
-        let mut names: Vec<&[u8]> = Vec::new();
-        if self.hidden {
-            names.push(b"Ljdk/internal/vm/annotation/Hidden;");
-        }
-        if access & RESERVED != 0 {
-            names.push(b"Ljdk/internal/vm/annotation/ReservedStackAccess;");
-        }
+    /// The annotations of a method, as the body of an attribute.
+    fn annotations(&mut self, access: u32) -> Outcome<Vec<u8>> {
+        let mut names: Vec<&[u8]> = vec![b"Ljdk/internal/vm/annotation/Hidden;"];
         if access & APART != 0 {
             names.push(b"Ljdk/internal/vm/annotation/DontInline;");
-        }
-        if access & INLINE != 0 {
-            names.push(b"Ljdk/internal/vm/annotation/ForceInline;");
         }
         let mut body = Vec::new();
         put2(&mut body, names.len() as u16);
@@ -64,46 +38,25 @@ impl Emitter {
             put2(&mut body, self.pool.add_text(name)?);
             put2(&mut body, 0);
         }
-        Ok((!names.is_empty()).then_some(body))
+        Ok(body)
     }
 
-    /// Adds a field.
-    pub fn field(&mut self, access: u16, name: &str, descriptor: &str) -> Outcome<()> {
-        let name = self.pool.add_text(name.as_bytes())?;
-        let descriptor = self.pool.add_text(descriptor.as_bytes())?;
-        self.fields.0 += 1;
-        [access, name, descriptor, 0].iter().for_each(|&n| put2(&mut self.fields.1, n));
-        Ok(())
-    }
-
-    /// Adds a method; without a body it is native.
-    pub fn method(
-        &mut self,
-        access: u32,
-        name: &str,
-        descriptor: &str,
-        body: Option<Body>,
-    ) -> Outcome<()> {
+    /// Adds a method.
+    pub fn method(&mut self, access: u32, name: &str, descriptor: &str, body: Body) -> Outcome<()> {
         let slots = parameter_slots(descriptor.as_bytes());
         let name = self.pool.add_text(name.as_bytes())?;
         let descriptor = self.pool.add_text(descriptor.as_bytes())?;
         let code_name = self.pool.add_text(b"Code")?;
         let annotations_name = self.pool.add_text(b"RuntimeVisibleAnnotations")?;
-        let mark = if body.is_some() { self.annotations(access)? } else { None };
-        let access = access as u16;
+        let annotations = self.annotations(access)?;
         let out = &mut self.methods.1;
         self.methods.0 += 1;
-        let attributes = u16::from(body.is_some()) + u16::from(mark.is_some());
-        [access, name, descriptor, attributes].iter().for_each(|&n| put2(out, n));
-        if let Some(body) = body {
-            let locals = slots.max(body.locals);
-            body.finish(code_name, locals, out)?;
-        }
-        if let Some(body) = mark {
-            put2(out, annotations_name);
-            put4(out, body.len() as u32);
-            out.extend_from_slice(&body);
-        }
+        [access as u16, name, descriptor, 2].iter().for_each(|&n| put2(out, n));
+        let locals = slots.max(body.locals);
+        body.finish(code_name, locals, out)?;
+        put2(out, annotations_name);
+        put4(out, annotations.len() as u32);
+        out.extend_from_slice(&annotations);
         Ok(())
     }
 
@@ -115,8 +68,9 @@ impl Emitter {
         put4(&mut out, 0xCAFE_BABE);
         put4(&mut out, VERSION);
         self.pool.put(&mut out);
-        [access, this, extends, 0, self.fields.0].iter().for_each(|&n| put2(&mut out, n));
-        out.extend_from_slice(&self.fields.1);
+        let no_interfaces_nor_fields = [0, 0];
+        [access, this, extends].iter().for_each(|&n| put2(&mut out, n));
+        no_interfaces_nor_fields.iter().for_each(|&n| put2(&mut out, n));
         put2(&mut out, self.methods.0);
         out.extend_from_slice(&self.methods.1);
         put2(&mut out, 0);
@@ -178,44 +132,34 @@ impl Body {
         self.protected.push([from, to, handler]);
     }
 
-    /// An access of a field or a call: `invokestatic`, `java/lang/Thread.currentThread`,
-    /// descriptor.
-    pub fn member(
-        &mut self,
-        pool: &mut Pool,
-        word: &str,
-        target: &str,
-        descriptor: &str,
-    ) -> Outcome<()> {
-        let (class, name) = target.rsplit_once('.').ok_or(Failure::Malformed("hook class"))?;
-        let [class, name, descriptor] = [class, name, descriptor].map(str::as_bytes);
-        match word {
-            "getfield" => self.constant(op::GETFIELD, pool.add_field(class, name, descriptor)?),
-            "putfield" => self.constant(op::PUTFIELD, pool.add_field(class, name, descriptor)?),
-            "getstatic" => self.constant(op::GETSTATIC, pool.add_field(class, name, descriptor)?),
-            "putstatic" => self.constant(op::PUTSTATIC, pool.add_field(class, name, descriptor)?),
-            "invokestatic" => {
-                self.constant(op::INVOKESTATIC, pool.add_method(class, name, descriptor)?);
-            }
-            "invokevirtual" => {
-                self.constant(op::INVOKEVIRTUAL, pool.add_method(class, name, descriptor)?);
-            }
-            "invokespecial" => {
-                self.constant(op::INVOKESPECIAL, pool.add_method(class, name, descriptor)?);
-            }
+    /// An access of a field or a call, by the name of the instruction: class, name, descriptor.
+    pub fn member(&mut self, pool: &mut Pool, word: &str, target: [&[u8]; 3]) -> Outcome<()> {
+        let [class, name, descriptor] = target;
+        let (opcode, constant) = match word {
+            "getfield" => (op::GETFIELD, pool.add_field(class, name, descriptor)?),
+            "getstatic" => (op::GETSTATIC, pool.add_field(class, name, descriptor)?),
+            "invokestatic" => (op::INVOKESTATIC, pool.add_method(class, name, descriptor)?),
+            "invokevirtual" => (op::INVOKEVIRTUAL, pool.add_method(class, name, descriptor)?),
             "invokeinterface" => {
-                let method = pool.add_interface_method(class, name, descriptor)?;
-                self.constant(op::INVOKEINTERFACE, method);
-                self.op(parameter_slots(descriptor) as u8 + 1);
-                self.op(0);
+                (op::INVOKEINTERFACE, pool.add_interface_method(class, name, descriptor)?)
             }
-            _ => return Err(Failure::Malformed("hook class")),
+            _ => return Err(Failure::Malformed("an instruction of the hook")),
+        };
+        self.constant(opcode, constant);
+        if opcode == op::INVOKEINTERFACE {
+            self.op(parameter_slots(descriptor) as u8 + 1);
+            self.op(0);
         }
         Ok(())
     }
 
+    /// Whether all labels have a place.
+    pub fn is_complete(&self) -> bool {
+        self.labels.iter().all(Option::is_some)
+    }
+
     fn place(&self, label: usize) -> Outcome<usize> {
-        self.labels[label].ok_or(Failure::Malformed("label in the hook class"))
+        self.labels[label].ok_or(Failure::Malformed("a label of the hook"))
     }
 
     fn finish(mut self, code_name: u16, locals: u16, out: &mut Vec<u8>) -> Outcome<()> {

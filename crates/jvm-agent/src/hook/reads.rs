@@ -1,10 +1,11 @@
 //! What follows a read of a field or an array element: one method for each type.
 //!
-//! The program reads first, and tells its value. If the object is shared, its stripe is taken, and the
-//! same place is read again: if the value is still the one that the program has, the program might
-//! as well have read just now, and the read is told with the stamp of this moment. If not, somebody wrote in
-//! between, and the read is not told: an edge is lost, none is invented. So a read needs one call,
-//! and none that holds the stripe around the program's own instruction.
+//! The program reads first, and passes the value that it got. If the object is shared, its stripe is
+//! taken, and the same variable is read again: if the value is still the one that the program has, the
+//! program might as well have read just now, and the read is recorded with the stamp of this moment. If
+//! not, another thread wrote in between, and the read is not recorded: an edge is lost, none is
+//! invented. So a read needs one call, and none that holds the stripe around the program's own
+//! instruction.
 
 /// A type as fields and arrays have it.
 struct Type {
@@ -102,13 +103,13 @@ fn of(descriptor: &[u8]) -> &'static Type {
     TYPES.iter().find(|it| it.letter == letter).unwrap_or(&TYPES[TYPES.len() - 1])
 }
 
-/// The method that tells a read of a field: name and descriptor.
+/// The method that records a read of a field: name and descriptor.
 pub fn of_field(descriptor: &[u8]) -> (String, String) {
     let it = of(descriptor);
     (format!("read{}", it.letter), format!("(Ljava/lang/Object;{}I)V", it.passed))
 }
 
-/// The method that tells a read of an array element: name and descriptor.
+/// The method that records a read of an array element: name and descriptor.
 pub fn of_element(descriptor: &[u8]) -> (String, String) {
     let it = of(descriptor);
     (format!("element{}", it.letter), format!("(Ljava/lang/Object;I{}I)V", it.passed))
@@ -132,11 +133,11 @@ fn field(it: &Type) -> String {
         "method public,static,apart read{letter} (Ljava/lang/Object;{passed}I)V
 thread {thread}
 aload {thread}
-call isSilent (Ljava/lang/Thread;)I
+call PacelineFilter.isThrottled (Ljava/lang/Thread;)Z
 ifne done
 aload 0
 iload {site}
-call fieldFacts (Ljava/lang/Object;I)J
+call PacelineFilter.fieldFacts (Ljava/lang/Object;I)J
 lstore {facts}
 lload {facts}
 lconst_0
@@ -145,7 +146,7 @@ iflt done
 memory
 aload 0
 lload {facts}
-call wordOffset (J)J
+call PacelineFilter.wordOffset (J)J
 invokevirtual {UNSAFE}.getLong (Ljava/lang/Object;J)J
 lstore {word}
 lload {word}
@@ -156,7 +157,7 @@ aload 0
 lload {word}
 lload {facts}
 aload {thread}
-call holdRead (Ljava/lang/Object;JJLjava/lang/Thread;)J
+call PacelineHook.holdRead (Ljava/lang/Object;JJLjava/lang/Thread;)J
 lstore {id}
 lload {id}
 lconst_0
@@ -165,24 +166,24 @@ ifeq done
 memory
 aload 0
 lload {facts}
-call fieldOffset (J)J
+call PacelineFilter.fieldOffset (J)J
 invokevirtual {UNSAFE}.{get}
 {comparable}{load} 1
 {comparable}{compare}lload {facts}
-call isOrder (J)I
+call PacelineFilter.mayOrder (J)Z
 ifeq changed
 iload {site}
-call inexact (I)V
+call PacelineAgent.inexact (I)V
 same:
 aload {thread}
 iload {site}
 lload {facts}
 lload {id}
-call confirmRead (Ljava/lang/Thread;IJJ)V
+call PacelineHook.confirmRead (Ljava/lang/Thread;IJJ)V
 done:
 return
 changed:
-call cancel ()V
+call PacelineCalls.cancel ()V
 return
 end
 "
@@ -198,18 +199,18 @@ fn element(it: &Type) -> String {
         "method public,static,apart element{letter} (Ljava/lang/Object;I{passed}I)V
 thread {thread}
 aload {thread}
-call isSilent (Ljava/lang/Thread;)I
+call PacelineFilter.isThrottled (Ljava/lang/Thread;)Z
 ifne done
 aload 0
 invokestatic java/lang/System.identityHashCode (Ljava/lang/Object;)I
 istore {hash}
 iload {hash}
-call ownerOf (I)J
+call PacelineObjects.ownerOf (I)J
 lstore {entry}
 lload {entry}
 iload {hash}
 aload {thread}
-call isMine (JILjava/lang/Thread;)I
+call PacelineObjects.isOwn (JILjava/lang/Thread;)Z
 ifne done
 aload 0
 iload 1
@@ -217,21 +218,21 @@ iload {site}
 aload {thread}
 iload {hash}
 lload {entry}
-call holdElement (Ljava/lang/Object;IILjava/lang/Thread;IJ)J
+call PacelineHook.holdElement (Ljava/lang/Object;IILjava/lang/Thread;IJ)J
 lstore {id}
 lload {id}
 lconst_0
 lcmp
 ifeq done
 {element}{comparable}{load} 2
-{comparable}{compare}call cancel ()V
+{comparable}{compare}call PacelineCalls.cancel ()V
 return
 same:
 aload {thread}
 iload {site}
 iload 1
 lload {id}
-call confirmElement (Ljava/lang/Thread;IIJ)V
+call PacelineHook.confirmElement (Ljava/lang/Thread;IIJ)V
 done:
 return
 end

@@ -43,7 +43,7 @@ fn choice(numbers: &[usize]) -> String {
         let site = locals.site;
         text += &format!(
             "meant{place}:\n{parameters}iload {site}\nbipush {sites}\niadd\n\
-             call {} {descriptor}\n{keep}{give}",
+             call PacelineWrappers.{} {descriptor}\n{keep}{give}",
             wrapper_name(number)
         );
         sites += table().calls[number].kinds.len();
@@ -138,17 +138,20 @@ fn target(call: &Call) -> String {
             "invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;\n".into()
         }
         Kept::Keyed if !call.class.ends_with("Map") => {
-            "aload 0\ncall mapBehind (Ljava/lang/Object;)Ljava/lang/Object;\n".into()
+            "aload 0\ncall PacelineKeys.mapBehind (Ljava/lang/Object;)Ljava/lang/Object;\n".into()
         }
         Kept::Receiver | Kept::Keyed | Kept::Indexed | Kept::Reached => "aload 0\n".into(),
     }
 }
 
-fn tell(call: &Call, locals: &Locals, which: usize) -> String {
+fn record(call: &Call, locals: &Locals, which: usize) -> String {
     let site = locals.site;
     let step = if which == 0 { "" } else { "iconst_1\niadd\n" };
-    let told = target(call);
-    format!("{told}iload {site}\n{step}call {} (Ljava/lang/Object;I)V\n", call.model.teller())
+    let target = target(call);
+    format!(
+        "{target}iload {site}\n{step}call PacelinePlatform.{} (Ljava/lang/Object;I)V\n",
+        call.model.recorder()
+    )
 }
 
 fn keep_result(call: &Call, locals: &Locals) -> String {
@@ -201,7 +204,7 @@ fn unless_met(call: &Call, locals: &Locals, label: &str) -> String {
         _ => "(Ljava/lang/Object;Ljava/lang/Object;)Z",
     };
     let result = load_result(call, locals);
-    format!("{result}{load} {expected}\ncall met {compared}\nifeq {label}\n")
+    format!("{result}{load} {expected}\ncall PacelineVariables.met {compared}\nifeq {label}\n")
 }
 
 /// Puts the index of an element or entry into its local.
@@ -210,7 +213,7 @@ fn find_index(call: &Call, locals: &Locals) -> String {
     match call.kept {
         Kept::Keyed => {
             let map = target(call);
-            format!("{map}aload 1\ncall keyOf {OBJECTS}J\nlstore {index}\n")
+            format!("{map}aload 1\ncall PacelineKeys.keyOf {OBJECTS}J\nlstore {index}\n")
         }
         Kept::Indexed => format!("iload 1\ni2l\nlstore {index}\n"),
         Kept::Receiver | Kept::CurrentThread | Kept::Reached => {
@@ -224,18 +227,18 @@ fn body(call: &Call, locals: &Locals) -> String {
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
     match call.shape {
-        Shape::Before => format!("{}{invoke}{keep}{give}", tell(call, locals, 0)),
-        Shape::After => format!("{invoke}{keep}{}{give}", tell(call, locals, 0)),
+        Shape::Before => format!("{}{invoke}{keep}{give}", record(call, locals, 0)),
+        Shape::After => format!("{invoke}{keep}{}{give}", record(call, locals, 0)),
         Shape::AfterSuccess => {
             let unless = unless_success(call, locals, "failed");
-            format!("{invoke}{keep}{unless}{}failed:\n{give}", tell(call, locals, 0))
+            format!("{invoke}{keep}{unless}{}failed:\n{give}", record(call, locals, 0))
         }
         Shape::Around => {
-            let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+            let (first, second) = (record(call, locals, 0), record(call, locals, 1));
             format!("{first}{invoke}{keep}{second}{give}")
         }
         Shape::Wait => {
-            let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+            let (first, second) = (record(call, locals, 0), record(call, locals, 1));
             let thrown = locals.thrown;
             format!(
                 "{first}from:\n{invoke}to:\n{keep}{second}{give}\
@@ -263,22 +266,26 @@ fn body(call: &Call, locals: &Locals) -> String {
         Shape::Locked => locked(call, locals),
         Shape::Gets => {
             let Locals { site, result, .. } = *locals;
-            let tell = format!("aload {result}\niload {site}\ncall tell (Ljava/lang/Object;I)V\n");
-            format!("{invoke}{keep}{tell}{give}")
+            let record = format!(
+                "aload {result}\niload {site}\ncall PacelinePlatform.record (Ljava/lang/Object;I)V\n"
+            );
+            format!("{invoke}{keep}{record}{give}")
         }
         Shape::EndSeen => {
             let unless = unless_success(call, locals, "ended");
             format!(
-                "{invoke}{keep}{unless}{give}ended:\naload 0\ncall joined (Ljava/lang/Object;)V\n{give}"
+                "{invoke}{keep}{unless}{give}ended:\naload 0\ncall PacelinePlatform.joined (Ljava/lang/Object;)V\n{give}"
             )
         }
         Shape::Belongs => {
             let result = locals.result;
-            let link = "call belongs (Ljava/lang/Object;Ljava/lang/Object;)V\n";
+            let link = "call PacelinePlatform.belongs (Ljava/lang/Object;Ljava/lang/Object;)V\n";
             format!("{invoke}{keep}aload 0\naload {result}\n{link}{give}")
         }
         Shape::Noted => {
-            format!("aload 0\ncall unmodelled (Ljava/lang/Object;)V\n{invoke}{keep}{give}")
+            format!(
+                "aload 0\ncall PacelineAgent.unmodelled (Ljava/lang/Object;)V\n{invoke}{keep}{give}"
+            )
         }
         Shape::ToWrite => to_write(call, locals),
         Shape::ToRead => to_read(call, locals),
@@ -292,14 +299,15 @@ fn unless_stamp(mode: &str, label: &str) -> String {
     format!("lload 1\ninvokestatic {owner}.is{mode}Stamp (J)Z\nifeq {label}\n")
 }
 
-/// The call, behind events that say that it succeeds: whoever waits for the lock may get it inside.
+/// The call, after events that say that it succeeds: a thread that waits for the lock may get it
+/// inside.
 /// It fails for stamps that are not valid; then the events were wrong.
-fn told_before(call: &Call, locals: &Locals) -> String {
+fn recorded_before(call: &Call, locals: &Locals) -> String {
     let unless = unless_success(call, locals, "failed");
     let give = give_result(call, locals);
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
     format!(
-        "told:\n{invoke}{unless}{give}failed:\niload {}\ncall inexact (I)V\n{give}",
+        "recorded:\n{invoke}{unless}{give}failed:\niload {}\ncall PacelineAgent.inexact (I)V\n{give}",
         locals.site
     )
 }
@@ -308,76 +316,82 @@ fn to_write(call: &Call, locals: &Locals) -> String {
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
     let unless = unless_success(call, locals, "same");
     let held = unless_stamp("ReadLock", "free");
-    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let (first, second) = (record(call, locals, 0), record(call, locals, 1));
     let write = unless_stamp("WriteLock", "changed");
     let give = give_result(call, locals);
     format!("{invoke}{unless}{write}goto same\nchanged:\n{held}{first}free:\n{second}same:\n{give}")
 }
 
 fn to_read(call: &Call, locals: &Locals) -> String {
-    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let (first, second) = (record(call, locals, 0), record(call, locals, 1));
     let write = unless_stamp("WriteLock", "other");
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
     let unless = unless_success(call, locals, "same");
     let free = unless_stamp("OptimisticRead", "same");
     let give = give_result(call, locals);
-    let told = told_before(call, locals);
-    format!("{write}{first}{second}{told}other:\n{invoke}{unless}{free}{second}same:\n{give}")
+    let recorded = recorded_before(call, locals);
+    format!("{write}{first}{second}{recorded}other:\n{invoke}{unless}{free}{second}same:\n{give}")
 }
 
 fn to_optimistic(call: &Call, locals: &Locals) -> String {
-    let (first, second) = (tell(call, locals, 0), tell(call, locals, 1));
+    let (first, second) = (record(call, locals, 0), record(call, locals, 1));
     let write = unless_stamp("WriteLock", "other");
     let read = unless_stamp("ReadLock", "free");
     let invoke = [invocation(call, locals), keep_result(call, locals)].concat();
     let give = give_result(call, locals);
-    let told = told_before(call, locals);
-    format!("{write}{first}{told}other:\n{read}{second}goto told\nfree:\n{invoke}{give}")
+    let recorded = recorded_before(call, locals);
+    format!("{write}{first}{recorded}other:\n{read}{second}goto recorded\nfree:\n{invoke}{give}")
 }
 
 /// Writes the event of a call that is held.
 fn commit(call: &Call, locals: &Locals, step: &str) -> String {
     let Locals { site, index, .. } = *locals;
     match call.kept {
-        Kept::Receiver | Kept::CurrentThread => format!("iload {site}\n{step}call commit (I)V\n"),
+        Kept::Receiver | Kept::CurrentThread => {
+            format!("iload {site}\n{step}call PacelineCalls.commit (I)V\n")
+        }
         Kept::Keyed | Kept::Indexed => {
-            format!("iload {site}\n{step}lload {index}\ncall commitAt (IJ)V\n")
+            format!("iload {site}\n{step}lload {index}\ncall PacelineCalls.commitAt (IJ)V\n")
         }
         Kept::Reached if step.is_empty() => {
-            format!("lload {index}\ncall commitVariable (J)V\n")
+            format!("lload {index}\ncall PacelineVariables.commitVariable (J)V\n")
         }
-        Kept::Reached => format!("iconst_0\nlload {index}\ncall commitEither (ZJ)V\n"),
+        Kept::Reached => {
+            format!("iconst_0\nlload {index}\ncall PacelineVariables.commitEither (ZJ)V\n")
+        }
     }
 }
 
 fn inside(call: &Call, locals: &Locals, unless: &str, failed: &str) -> String {
     let Locals { site, index, thrown, .. } = *locals;
-    let told = target(call);
+    let target = target(call);
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
     let commit = commit(call, locals, "");
     let begin = match call.kept {
-        Kept::Receiver | Kept::CurrentThread => format!("{told}call begin (Ljava/lang/Object;)V\n"),
+        Kept::Receiver | Kept::CurrentThread => {
+            format!("{target}call PacelineCalls.begin (Ljava/lang/Object;)V\n")
+        }
         Kept::Keyed | Kept::Indexed => format!(
-            "{}{told}lload {index}\ncall beginAt (Ljava/lang/Object;J)V\n",
+            "{}{target}lload {index}\ncall PacelineCalls.beginAt (Ljava/lang/Object;J)V\n",
             find_index(call, locals)
         ),
         Kept::Reached => format!(
             "aload 0\naload 1\niload {site}\niconst_1\n\
-             call beginVariable (Ljava/lang/Object;Ljava/lang/Object;II)J\nlstore {index}\n"
+             call PacelineVariables.beginVariable (Ljava/lang/Object;Ljava/lang/Object;II)J\nlstore {index}\n"
         ),
     };
     let again = match (call.kept, &call.kinds[..]) {
         (Kept::Receiver, [Kind::AtomicRead]) => format!(
-            "{told}iload {site}\ncall isRepeated (Ljava/lang/Object;I)I\nifeq new\n\
+            "{target}iload {site}\ncall PacelineFilter.isRedundantRead (Ljava/lang/Object;I)Z\nifeq new\n\
              {invoke}{keep}{give}new:\n"
         ),
         _ => String::new(),
     };
     format!(
         "{again}{begin}from:\n{invoke}to:\n{keep}{unless}{commit}{give}{failed}\
-         handler:\nastore {thrown}\ncall cancel ()V\naload {thrown}\nathrow\ncatch from to handler\n"
+         handler:\nastore {thrown}\ncall PacelineCalls.cancel ()V\naload {thrown}\nathrow\ncatch from to handler\n"
     )
 }
 
@@ -403,13 +417,13 @@ fn there(call: &Call, locals: &Locals) -> String {
     let find = find_index(call, locals);
     let get = format!("{}.get (Ljava/lang/Object;)Ljava/lang/Object;", call.class);
     format!(
-        "{find}aload 1\naload 0\nlload {index}\ncall beginEntry {OBJECTS_AND_INDEX}V\n\
+        "{find}aload 1\naload 0\nlload {index}\ncall PacelineKeys.beginEntry {OBJECTS_AND_INDEX}V\n\
          looked:\naload 0\ncheckcast {}\naload 1\ninvokeinterface {get}\nastore {result}\nseen:\n\
          aload {result}\nifnull absent\n\
-         iload {site}\niconst_1\niadd\nlload {index}\ncall commitEntry (IJ)V\n\
+         iload {site}\niconst_1\niadd\nlload {index}\ncall PacelineKeys.commitEntry (IJ)V\n\
          aload {result}\nareturn\n\
-         unseen:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\n\
-         catch looked seen unseen\nabsent:\ncall cancelEntry ()V\n",
+         unseen:\nastore {thrown}\ncall PacelineKeys.cancelEntry ()V\naload {thrown}\nathrow\n\
+         catch looked seen unseen\nabsent:\ncall PacelineKeys.cancelEntry ()V\n",
         call.class
     )
 }
@@ -422,54 +436,58 @@ fn entry(call: &Call, locals: &Locals, choose: &str) -> String {
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
-    let told = target(call);
+    let target = target(call);
     if call.kept == Kept::Receiver {
         return format!(
-            "aload 1\n{told}call beginHushed {OBJECTS}V\n\
-             from:\n{invoke}to:\n{keep}{choose}iload {site}\ncall commitHushed (I)V\n{give}\
-             handler:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\n\
+            "aload 1\n{target}call PacelineKeys.beginMuted {OBJECTS}V\n\
+             from:\n{invoke}to:\n{keep}{choose}iload {site}\ncall PacelineKeys.commitMuted (I)V\n{give}\
+             handler:\nastore {thrown}\ncall PacelineKeys.cancelEntry ()V\naload {thrown}\nathrow\n\
              catch from to handler\n"
         );
     }
     format!(
-        "{find}aload 1\n{told}lload {index}\ncall beginEntry {OBJECTS_AND_INDEX}V\n\
-         from:\n{invoke}to:\n{keep}{choose}iload {site}\nlload {index}\ncall commitEntry (IJ)V\n{give}\
-         handler:\nastore {thrown}\ncall cancelEntry ()V\naload {thrown}\nathrow\ncatch from to handler\n"
+        "{find}aload 1\n{target}lload {index}\ncall PacelineKeys.beginEntry {OBJECTS_AND_INDEX}V\n\
+         from:\n{invoke}to:\n{keep}{choose}iload {site}\nlload {index}\ncall PacelineKeys.commitEntry (IJ)V\n{give}\
+         handler:\nastore {thrown}\ncall PacelineKeys.cancelEntry ()V\naload {thrown}\nathrow\ncatch from to handler\n"
     )
 }
 
 /// A call that may run code of the application.
 fn loose(call: &Call, locals: &Locals) -> String {
     let Locals { site, index, version, thrown, .. } = *locals;
-    let told = target(call);
+    let target = target(call);
     let find = find_index(call, locals);
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
     let (look, compare) = match call.kept {
         Kept::Receiver | Kept::CurrentThread => (
-            format!("{told}call beginDeep (Ljava/lang/Object;)J\n"),
-            format!("{told}lload {version}\niload {site}\ncall endDeep (Ljava/lang/Object;JI)V\n"),
+            format!("{target}call PacelineCalls.beginCallback (Ljava/lang/Object;)J\n"),
+            format!(
+                "{target}lload {version}\niload {site}\ncall PacelineCalls.endCallback (Ljava/lang/Object;JI)V\n"
+            ),
         ),
         Kept::Reached => (
-            format!("aload 0\naload 1\ncall lookVariable {OBJECTS}J\n"),
+            format!("aload 0\naload 1\ncall PacelineVariables.version {OBJECTS}J\n"),
             format!(
                 "aload 0\naload 1\nlload {version}\niload {site}\n\
-                 call compareVariable (Ljava/lang/Object;Ljava/lang/Object;JI)V\n"
+                 call PacelineVariables.stampOnReturn (Ljava/lang/Object;Ljava/lang/Object;JI)V\n"
             ),
         ),
         Kept::Keyed | Kept::Indexed => (
-            format!("{told}lload {index}\ncall beginDeepAt (Ljava/lang/Object;J)J\n"),
             format!(
-                "{told}lload {index}\nlload {version}\niload {site}\n\
-                 call endDeepAt (Ljava/lang/Object;JJI)V\n"
+                "{target}lload {index}\ncall PacelineCalls.beginCallbackAt (Ljava/lang/Object;J)J\n"
+            ),
+            format!(
+                "{target}lload {index}\nlload {version}\niload {site}\n\
+                 call PacelineCalls.endCallbackAt (Ljava/lang/Object;JJI)V\n"
             ),
         ),
     };
     let choose = second_unless_success(call, locals);
     format!(
         "{find}{look}lstore {version}\nfrom:\n{invoke}to:\n{keep}{choose}{compare}{give}\
-         handler:\nastore {thrown}\nlload {version}\ncall cancelDeep (J)V\naload {thrown}\nathrow\n\
+         handler:\nastore {thrown}\nlload {version}\ncall PacelineCalls.cancelCallback (J)V\naload {thrown}\nathrow\n\
          catch from to handler\n"
     )
 }
@@ -480,11 +498,12 @@ fn locked(call: &Call, locals: &Locals) -> String {
     let invoke = invocation(call, locals);
     let keep = keep_result(call, locals);
     let give = give_result(call, locals);
-    let release =
-        format!("iload {site}\niconst_1\niadd\ncall release (I)V\naload 0\nmonitorexit\n");
+    let release = format!(
+        "iload {site}\niconst_1\niadd\ncall PacelineHook.release (I)V\naload 0\nmonitorexit\n"
+    );
     format!(
-        "aload 0\ncall beforeLock (Ljava/lang/Object;)V\naload 0\nmonitorenter\nfrom:\n\
-         iload {site}\ncall locked (I)V\n{invoke}{keep}{release}to:\n{give}\
+        "aload 0\ncall PacelineHook.beforeLock (Ljava/lang/Object;)V\naload 0\nmonitorenter\nfrom:\n\
+         iload {site}\ncall PacelineHook.locked (I)V\n{invoke}{keep}{release}to:\n{give}\
          handler:\nastore {thrown}\n{release}aload {thrown}\nathrow\ncatch from to handler\n"
     )
 }

@@ -1,13 +1,13 @@
 //! Fields and array elements.
 //!
-//! A read is told behind the program's own instruction, with the value that it got (`hook::reads`).
+//! A read is recorded after the program's own instruction, with the value that it got (`hook::reads`).
 //! A write, and a read of a volatile or static field, is put between two calls: the first takes a
 //! stamp and holds the stripe until the second, so that the stamp is that of the access.
 
 use super::blocks::is_quiet;
 use super::hooks::Snippet;
 use super::method::{Context, Rewriter};
-use super::names::is_platform;
+use super::names::{READS, is_platform};
 use super::site::Target;
 use crate::classfile::code::Code;
 use crate::classfile::insn::op;
@@ -82,10 +82,10 @@ impl<'a> Rewriter<'_, 'a> {
         if opcode == op::GETFIELD && !is_volatile {
             let copy = if wide { op::DUP2_X1 } else { op::DUP_X1 };
             let (name, descriptor) = reads::of_field(field.descriptor);
-            let told = Snippet::new(pool).ops(&[copy]).number(site)?;
-            let told = told.call(name.as_bytes(), descriptor.as_bytes())?.code;
+            let recorded = Snippet::new(pool).ops(&[copy]).number(site)?;
+            let recorded = recorded.call_in(READS, name.as_bytes(), descriptor.as_bytes())?.code;
             code.instructions[i].before = vec![op::DUP];
-            code.instructions[i].behind = told;
+            code.instructions[i].behind = recorded;
             return Ok(());
         }
         let snippet = Snippet::new(pool);
@@ -129,9 +129,10 @@ impl<'a> Rewriter<'_, 'a> {
         let letter = b"IJFDLBCS"[usize::from(opcode - op::IALOAD)];
         let copy = if matches!(letter, b'J' | b'D') { op::DUP2_X2 } else { op::DUP_X2 };
         let (name, descriptor) = reads::of_element(&[letter]);
-        let told = Snippet::new(pool).ops(&[copy]).number(site)?;
+        let recorded = Snippet::new(pool).ops(&[copy]).number(site)?;
         code.instructions[i].before = vec![op::DUP2];
-        code.instructions[i].behind = told.call(name.as_bytes(), descriptor.as_bytes())?.code;
+        let recorded = recorded.call_in(READS, name.as_bytes(), descriptor.as_bytes())?;
+        code.instructions[i].behind = recorded.code;
         Ok(())
     }
 

@@ -18,7 +18,7 @@ pub fn names(attributes: &[Attribute], pool: &Pool) -> Outcome<Vec<Vec<u8>>> {
     Ok(found)
 }
 
-/// Skips an annotation and tells the constant that is its type.
+/// Skips an annotation; the constant that is its type.
 fn annotation(reader: &mut Reader) -> Outcome<u16> {
     let named = reader.u2()?;
     for _ in 0..reader.u2()? {

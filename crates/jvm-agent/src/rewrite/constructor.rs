@@ -1,5 +1,5 @@
-//! Constructors: until the constructor of the super class has run, `this` may not be passed to
-//! anybody. The stack map tells where that is the case; between its frames the code is followed.
+//! Constructors: until the constructor of the super class has run, `this` may not be passed on.
+//! The stack map says where that is the case; between its frames the code is followed.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ impl Construction {
         }
     }
 
-    /// Steps over an instruction; tells whether it was the call of the other constructor.
+    /// Steps over an instruction; whether it was the call of the other constructor.
     pub fn pass(&mut self, opcode: u8, at: usize, code: &Code, pool: &Pool) -> Outcome<bool> {
         match opcode {
             op::NEW => self.pending += 1,
@@ -60,7 +60,7 @@ impl Construction {
     }
 }
 
-/// Applies a frame to the locals, and tells the stack.
+/// Applies a frame to the locals; its stack.
 fn stack_after(locals: &mut Vec<Type>, change: &Change) -> Vec<Type> {
     match change {
         Change::Same => Vec::new(),

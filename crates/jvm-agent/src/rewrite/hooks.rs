@@ -61,7 +61,12 @@ impl<'c, 'p> Snippet<'c, 'p> {
 
     /// Calls the hook class.
     pub fn call(self, name: &[u8], descriptor: &[u8]) -> Outcome<Self> {
-        let method = self.pool.add_method(HOOK, name, descriptor)?;
+        self.call_in(HOOK, name, descriptor)
+    }
+
+    /// Calls another class of the hook.
+    pub fn call_in(self, class: &[u8], name: &[u8], descriptor: &[u8]) -> Outcome<Self> {
+        let method = self.pool.add_method(class, name, descriptor)?;
         Ok(self.with_constant(op::INVOKESTATIC, method))
     }
 }

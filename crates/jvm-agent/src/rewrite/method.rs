@@ -1,13 +1,13 @@
 //! One method of the application: which of its instructions are observed, and how.
 //!
-//! Fields and array elements are in `accesses`. Locks are told of after they were taken and before
+//! Fields and array elements are in `accesses`. Locks are recorded after they were taken and before
 //! they are given up.
 
 use super::blocks::{Doings, is_quiet, matters};
 use super::constructor::Construction;
 use super::hooks::Snippet;
 use super::model;
-use super::names::{dotted, is_platform, parameters, readable_type};
+use super::names::{PLATFORM_HOOK, dotted, is_platform, parameters, readable_type};
 use super::site::{MethodFacts, Name, Program, Site, Target};
 use super::synchronizers;
 use super::variables::{self, Bridges, Known};
@@ -45,7 +45,7 @@ pub(super) struct Context<'m> {
     pub(super) method: Name,
     pub(super) this_is_stable: bool,
     pub(super) construction: Option<Construction>,
-    /// In a constructor: nobody else can know the object yet.
+    /// In a constructor: no other thread can know the object yet.
     pub(super) unknown: bool,
     /// What was seen so far.
     pub(super) doings: Doings,
@@ -252,7 +252,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         })
     }
 
-    /// Behind the call of the super class's constructor: who makes the object owns it.
+    /// After the call of the super class's constructor: the thread that makes the object owns it.
     fn constructed(
         &mut self,
         code: &mut Code,
@@ -323,6 +323,15 @@ impl<'r, 'a> Rewriter<'r, 'a> {
             code.instructions[i].behind = Snippet::new(pool).call(b"cloned", descriptor)?.code;
             return Ok(());
         }
+        // A class of the application may extend Thread: that is seen when the call runs.
+        let is_alive = called.name == b"isAlive" && called.descriptor == b"()Z";
+        if is_alive && opcode == op::INVOKEVIRTUAL && !is_platform(called.owner) {
+            code.instructions[i].before = vec![op::DUP];
+            let seen = Snippet::new(pool).ops(&[op::DUP_X1]);
+            let seen = seen.call_in(PLATFORM_HOOK, b"wasAlive", b"(Ljava/lang/Object;I)V")?;
+            code.instructions[i].behind = seen.code;
+            return Ok(());
+        }
         match variables::find(&called) {
             Some(Known::Access(access)) if opcode == access.opcode() => {
                 return self.access(code, i, &access, context, pool);
@@ -352,13 +361,13 @@ impl<'r, 'a> Rewriter<'r, 'a> {
                 first = if first == 0 { site } else { first };
             }
         }
-        let method = pool.add_method(super::names::HOOK, &found.wrapper, &found.descriptor)?;
+        let method = pool.add_method(super::names::WRAPPERS, &found.wrapper, &found.descriptor)?;
         let snippet = Snippet::new(pool).number(first)?.with_constant(op::INVOKESTATIC, method);
         code.instructions[i].instead = Some(snippet.code);
         Ok(())
     }
 
-    /// Whether a call is one of a method that is a block itself, as far as names tell.
+    /// Whether a call is one of a method that is a block itself, as far as names say.
     fn is_block_called(&self, called: &Reference) -> bool {
         let label = [&dotted(called.owner)[..], b".", called.name].concat();
         let named = !called.name.starts_with(b"<") && !called.name.contains(&b'$');
@@ -400,7 +409,7 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         if context.member.name == b"<clinit>" {
             let line = code.line(0);
             let target = Target::Text([&self.readable_class[..], b".<clinit>"].concat().into());
-            let site = self.site(Kind::AtomicWrite, target, line, context)?;
+            let site = self.site(Kind::Post, target, line, context)?;
             exits.returned = Snippet::new(pool).number(site)?.call(b"initialised", b"(I)V")?.code;
         }
         for instruction in &mut code.instructions {
@@ -470,8 +479,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         }
         if is_block || is_locked {
             let object = b"(Ljava/lang/Object;)V";
-            let told = Snippet::new(pool).ops(&[op::DUP]).call(b"thrown", object)?;
-            exits.thrown.extend(told.code);
+            let thrown = Snippet::new(pool).ops(&[op::DUP]).call(b"thrown", object)?;
+            exits.thrown.extend(thrown.code);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! bytes to the patcher.
 //!
 //! Everything works by insertion. Where code does not fit any more, array elements are given up
-//! first, then fields; locks, blocks and threads last. What was given up is told.
+//! first, then fields; locks, blocks and threads last. A note names what was given up.
 
 mod accesses;
 pub mod annotations;
@@ -30,7 +30,7 @@ use site::Program;
 pub enum Extent {
     /// Everything.
     Observed,
-    /// Nothing but who made its objects: other classes may access its fields.
+    /// Nothing but the owners of its objects: other classes may access its fields.
     Bare,
 }
 

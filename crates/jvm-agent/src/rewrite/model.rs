@@ -20,15 +20,15 @@ use paceline_wire::Kind;
 pub enum Shape {
     /// Before the call.
     Before,
-    /// Behind it, if it returns.
+    /// After it, if it returns.
     After,
-    /// Behind it, if it returns true or an object.
+    /// After it, if it returns true or an object.
     AfterSuccess,
-    /// One before, one behind if it returns.
+    /// One before, one after if it returns.
     Around,
-    /// One before, one behind in any case.
+    /// One before, one after in any case.
     Wait,
-    /// With the call: nobody comes between. Only for calls that neither block nor run code of the
+    /// With the call: no other thread comes between. Only for calls that neither block nor run code of the
     /// application.
     Inside,
     /// Of an entry of a map, with the call, which runs no code of the application but that of keys.
@@ -36,8 +36,8 @@ pub enum Shape {
     Entry,
     /// The same, but the second is for a call that returns an object.
     EntryIfNull,
-    /// Behind a call that may run code of the application; somebody may have come between, which is
-    /// found out. Kinds as with `Entry`.
+    /// After a call that may run code of the application; another thread may have come between, which
+    /// is found out. Kinds as with `Entry`.
     Loose,
     /// The same for an entry that is only computed if it is not there: the second kind, with a call
     /// of `get`, if it is.
@@ -49,7 +49,7 @@ pub enum Shape {
     Exchange,
     /// The monitor of the object is taken around the call, which takes it anyway.
     Locked,
-    /// Behind it, about the object that it returns, if any.
+    /// After it, about the object that it returns, if any.
     Gets,
     /// If it returns false, the thread called has ended.
     EndSeen,
@@ -57,7 +57,7 @@ pub enum Shape {
     Belongs,
     /// No event, but a note that this is not modelled.
     Noted,
-    /// A stamp becomes one for writing, behind the call: the first kind gives up a shared hold, the
+    /// A stamp becomes one for writing, after the call: the first kind gives up a shared hold, the
     /// second takes the lock.
     ToWrite,
     /// A stamp becomes one for reading: the first kind gives up an exclusive hold before the call,
@@ -109,7 +109,7 @@ pub enum Kept {
     Reached,
 }
 
-/// How the agent finds out what is to be told.
+/// How the agent finds out what is to be recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Model {
@@ -153,15 +153,15 @@ impl Model {
         Model::ReachedEither,
     ];
 
-    /// The method of the hook class that tells the event.
-    pub fn teller(self) -> &'static str {
+    /// The method of the hook (`PacelinePlatform`) that records the event.
+    pub fn recorder(self) -> &'static str {
         match self {
-            Model::Plain | Model::Reached | Model::ReachedEither => "tell",
-            Model::Taken | Model::Given | Model::Stamped | Model::Unstamped => "tellLock",
-            Model::Awaited => "tellCondition",
-            Model::Waited => "waiting",
-            Model::Notified => "notifying",
-            Model::Barrier => "tellBarrier",
+            Model::Plain | Model::Reached | Model::ReachedEither => "record",
+            Model::Taken | Model::Given | Model::Stamped | Model::Unstamped => "recordLock",
+            Model::Awaited => "recordCondition",
+            Model::Waited => "recordWait",
+            Model::Notified => "recordNotify",
+            Model::Barrier => "recordBarrier",
         }
     }
 }
@@ -189,7 +189,7 @@ pub struct Call {
     pub kinds: Vec<Kind>,
     /// What they are about.
     pub kept: Kept,
-    /// Who decides about them.
+    /// How they are decided.
     pub model: Model,
 }
 
@@ -207,7 +207,7 @@ impl Call {
 pub struct Found {
     /// The modelled methods, by the classes of the objects that are meant.
     pub calls: Vec<&'static Call>,
-    /// The method of the hook class.
+    /// The method of the hook.
     pub wrapper: Vec<u8>,
     /// And its descriptor.
     pub descriptor: Vec<u8>,
@@ -218,7 +218,7 @@ pub fn wrapper_name(number: usize) -> String {
     format!("call{number}")
 }
 
-/// The descriptor of the wrapper: the receiver as an object, and the site behind the parameters.
+/// The descriptor of the wrapper: the receiver as an object, and the site after the parameters.
 pub fn wrapper_descriptor(call: &Call) -> String {
     let receiver = if call.is_static { "" } else { "Ljava/lang/Object;" };
     let all = parameters(call.descriptor.as_bytes()).concat();
@@ -369,42 +369,44 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_modelled_is_told() {
-        let told = |text| unmodelled(&called(text)).is_some();
-        assert!(told("java/util/concurrent/locks/StampedLock.validate(J)Z"));
-        assert!(told("java/util/concurrent/ConcurrentSkipListSet.first()Ljava/lang/Object;"));
-        assert!(told("java/lang/invoke/VarHandle.fullFence()V"));
-        assert!(told("java/util/concurrent/ConcurrentSkipListMap.<init>(Ljava/util/Comparator;)V"));
-        assert!(!told("java/util/concurrent/ConcurrentSkipListMap.<init>()V"));
-        assert!(!told("java/util/concurrent/locks/ReentrantLock.isLocked()Z"));
-        assert!(!told("java/util/concurrent/ExecutionException.<init>()V"));
-        assert!(!told("java/util/HashMap.values()Ljava/util/Collection;"));
-        assert!(told("sun/misc/Unsafe.putOrderedInt(Ljava/lang/Object;JI)V"));
-        assert!(!told("sun/misc/Unsafe.objectFieldOffset(Ljava/lang/reflect/Field;)J"));
-        assert!(told("java/lang/invoke/MethodHandles$Lookup.findGetter()V"));
-        assert!(!told("java/lang/invoke/MethodHandles$Lookup.findVirtual()V"));
+    fn what_is_not_modelled_is_noted() {
+        let noted = |text| unmodelled(&called(text)).is_some();
+        assert!(noted("java/util/concurrent/locks/StampedLock.validate(J)Z"));
+        assert!(noted("java/util/concurrent/ConcurrentSkipListSet.first()Ljava/lang/Object;"));
+        assert!(noted("java/lang/invoke/VarHandle.fullFence()V"));
+        assert!(noted(
+            "java/util/concurrent/ConcurrentSkipListMap.<init>(Ljava/util/Comparator;)V"
+        ));
+        assert!(!noted("java/util/concurrent/ConcurrentSkipListMap.<init>()V"));
+        assert!(!noted("java/util/concurrent/locks/ReentrantLock.isLocked()Z"));
+        assert!(!noted("java/util/concurrent/ExecutionException.<init>()V"));
+        assert!(!noted("java/util/HashMap.values()Ljava/util/Collection;"));
+        assert!(noted("sun/misc/Unsafe.putOrderedInt(Ljava/lang/Object;JI)V"));
+        assert!(!noted("sun/misc/Unsafe.objectFieldOffset(Ljava/lang/reflect/Field;)J"));
+        assert!(noted("java/lang/invoke/MethodHandles$Lookup.findGetter()V"));
+        assert!(!noted("java/lang/invoke/MethodHandles$Lookup.findVirtual()V"));
     }
 
     #[test]
-    fn a_reference_to_a_modelled_method_is_told() {
-        let told = |text| unmodelled_reference(&called(text)).is_some();
-        assert!(told("java/util/concurrent/locks/Lock.lock()V"));
-        assert!(told("java/util/concurrent/locks/LockSupport.park()V"));
-        assert!(told("java/lang/reflect/Field.getInt(Ljava/lang/Object;)I"));
-        assert!(!told("java/lang/reflect/Field.getName()Ljava/lang/String;"));
-        assert!(!told("java/util/concurrent/TimeUnit.sleep(J)V"));
-        assert!(!told("App.lock()V"));
+    fn a_reference_to_a_modelled_method_is_noted() {
+        let noted = |text| unmodelled_reference(&called(text)).is_some();
+        assert!(noted("java/util/concurrent/locks/Lock.lock()V"));
+        assert!(noted("java/util/concurrent/locks/LockSupport.park()V"));
+        assert!(noted("java/lang/reflect/Field.getInt(Ljava/lang/Object;)I"));
+        assert!(!noted("java/lang/reflect/Field.getName()Ljava/lang/String;"));
+        assert!(!noted("java/util/concurrent/TimeUnit.sleep(J)V"));
+        assert!(!noted("App.lock()V"));
     }
 
     #[test]
-    fn what_is_inherited_of_a_modelled_class_is_told() {
-        let told = |class: &str| unmodelled_base(class.as_bytes()).is_some();
-        assert!(told("java/util/concurrent/Semaphore"));
-        assert!(!told("java/util/concurrent/locks/ReentrantLock"));
-        assert!(told("java/util/concurrent/locks/AbstractQueuedLongSynchronizer"));
-        assert!(!told("java/util/concurrent/locks/AbstractQueuedSynchronizer"));
-        assert!(told("java/util/concurrent/ConcurrentHashMap"));
-        assert!(!told("java/util/concurrent/RecursiveTask"));
-        assert!(!told("java/lang/Object"));
+    fn what_is_inherited_of_a_modelled_class_is_noted() {
+        let noted = |class: &str| unmodelled_base(class.as_bytes()).is_some();
+        assert!(noted("java/util/concurrent/Semaphore"));
+        assert!(!noted("java/util/concurrent/locks/ReentrantLock"));
+        assert!(noted("java/util/concurrent/locks/AbstractQueuedLongSynchronizer"));
+        assert!(!noted("java/util/concurrent/locks/AbstractQueuedSynchronizer"));
+        assert!(noted("java/util/concurrent/ConcurrentHashMap"));
+        assert!(!noted("java/util/concurrent/RecursiveTask"));
+        assert!(!noted("java/lang/Object"));
     }
 }

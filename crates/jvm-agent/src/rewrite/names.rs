@@ -3,6 +3,16 @@
 /// The class that inserted code calls. It is in `java.lang`, so that every class of every module
 /// and loader can reach it.
 pub const HOOK: &[u8] = b"java/lang/PacelineHook";
+/// What code in classes of the platform calls.
+pub const PLATFORM_HOOK: &[u8] = b"java/lang/PacelinePlatform";
+/// What accesses through handles and by reflection call.
+pub const VARIABLES_HOOK: &[u8] = b"java/lang/PacelineVariables";
+/// What follows a read; generated (`hook::reads`).
+pub const READS: &[u8] = b"java/lang/PacelineReads";
+/// What takes the place of modelled calls; generated (`hook::wrappers`).
+pub const WRAPPERS: &[u8] = b"java/lang/PacelineWrappers";
+/// How the descriptors of all classes of the hook start.
+pub const HOOKS: &[u8] = b"Ljava/lang/Paceline";
 /// The field with owner and number of an object, in the topmost class that is not the platform's.
 pub const WORD: &[u8] = b"$paceline";
 /// What the names of all fields and methods that were added start with.

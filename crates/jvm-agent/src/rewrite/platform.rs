@@ -3,6 +3,7 @@
 
 use super::hooks::Snippet;
 use super::model::Model;
+use super::names::PLATFORM_HOOK;
 use super::site::{Name, Program, Site, Target};
 use crate::classfile::code::Code;
 use crate::classfile::insn::op;
@@ -47,7 +48,7 @@ pub enum Given {
     ReplaceMethods,
 }
 
-/// A call of the hook class to be put into a method.
+/// A call of the hook to be put into a method.
 #[derive(Clone, Copy, Debug)]
 pub struct Hook {
     /// The method; none for all of the class.
@@ -58,12 +59,12 @@ pub struct Hook {
     pub place: Place,
     /// What it is given.
     pub given: Given,
-    /// The method of the hook class; it takes an object (if any is given), and a site if it makes
+    /// The method of the hook; it takes an object (if any is given), and a site if it makes
     /// events.
     pub call: &'static str,
     /// The kind of event that it makes.
     pub kind: Option<Kind>,
-    /// Who decides about it.
+    /// How it is decided.
     pub model: Model,
 }
 
@@ -80,7 +81,7 @@ pub struct Change {
     pub monitors: bool,
 }
 
-/// The state of a thread, as seen by the hook class. (`Hook` describes what each is for.)
+/// The state of a thread for the hook. `hook/stub/java/lang/Thread.java` says what each is for.
 pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineToken", "I"),
     ("$pacelineBuffer", "J"),
@@ -95,28 +96,28 @@ pub const THREAD_FIELDS: &[(&str, &str)] = &[
     ("$pacelineLockRoom", "I"),
     ("$pacelineNextId", "J"),
     ("$pacelineLastId", "J"),
-    ("$pacelineLock", "J"),
+    ("$pacelineTarget", "J"),
     ("$pacelineUsed", "J"),
     ("$pacelineUsedRoom", "I"),
-    ("$pacelineMute", "I"),
-    ("$pacelineOpen", "I"),
-    ("$pacelineDeepOwned", "I"),
-    ("$pacelineDeepHeld", "J"),
-    ("$pacelineDeepStamp", "J"),
-    ("$pacelineDeepLock", "J"),
-    ("$pacelineQuiet", "I"),
-    ("$pacelineTrash", "J"),
-    ("$pacelineOuterOpen", "I"),
+    ("$pacelineCarrier", "I"),
+    ("$pacelinePending", "I"),
+    ("$pacelineAsideUsed", "I"),
+    ("$pacelineAsideHeld", "J"),
+    ("$pacelineAsideStamp", "J"),
+    ("$pacelineAsideTarget", "J"),
+    ("$pacelineMuted", "I"),
+    ("$pacelineDiscard", "J"),
+    ("$pacelineOuterPending", "I"),
     ("$pacelineOuterHeld", "J"),
     ("$pacelineOuterStamp", "J"),
-    ("$pacelineOuterLock", "J"),
+    ("$pacelineOuterTarget", "J"),
     ("$pacelineTx", "J"),
     ("$pacelineNextTx", "J"),
     ("$pacelineLastTx", "J"),
-    ("$pacelineRuns", "J"),
-    ("$pacelineTold", "J"),
+    ("$pacelineChanges", "J"),
+    ("$pacelineFilter", "J"),
     ("$pacelineChance", "J"),
-    ("$pacelineSkip", "J"),
+    ("$pacelineThrottled", "J"),
     ("$pacelineWindow", "J"),
     ("$pacelineBudget", "I"),
 ];
@@ -137,7 +138,7 @@ const fn post(method: &'static str, descriptor: &'static str, given: Given) -> H
         descriptor,
         place: Place::Entry,
         given,
-        call: "tell",
+        call: "record",
         kind: Some(Kind::Post),
         model: Model::Plain,
     }
@@ -149,19 +150,19 @@ const fn take(method: &'static str, descriptor: &'static str, place: Place, give
         descriptor,
         place,
         given,
-        call: "tell",
+        call: "record",
         kind: Some(Kind::Take),
         model: Model::Plain,
     }
 }
 
 const fn own_lock(method: &'static str, kind: Kind, place: Place, given: Given) -> Hook {
-    let call = "tellOwnLock";
+    let call = "recordOwnLock";
     Hook { method, descriptor: "(", place, given, call, kind: Some(kind), model: Model::Stamped }
 }
 
 const fn own_sync(method: &'static str) -> Hook {
-    let call = "tellOwnSync";
+    let call = "recordOwnSync";
     Hook { call, ..take(method, "(IJ)Z", Place::Return, Given::ResultAndThis) }
 }
 
@@ -176,8 +177,8 @@ const fn monitored(class: &'static str) -> Change {
 /// A stage of a CompletableFuture: it was pushed by one thread and runs in another.
 const STAGE: &[Hook] = &[take("tryFire", "(I)", Place::Entry, Given::This), RESULT];
 
-/// Whoever finds a result comes behind who completed the future. That is told behind the read, and not
-/// where the method starts: the result may come in between.
+/// A thread that finds a result happens after the one that completed the future. That is recorded
+/// after the read, and not where the method starts: the result may come in between.
 const RESULT: Hook = Hook { call: "result", ..take("", "(", Place::Read("result"), Given::Read) };
 
 const TWO_TASKS: &str = "(Ljava/util/concurrent/ForkJoinTask;Ljava/util/concurrent/ForkJoinTask;)V";
@@ -290,9 +291,9 @@ pub const CHANGES: &[Change] = &[
     hooked(
         "java/util/concurrent/CountedCompleter",
         &[
-            Hook { call: "tellRoot", ..post("tryComplete", "()V", Given::This) },
-            Hook { call: "tellRoot", ..post("propagateCompletion", "()V", Given::This) },
-            Hook { call: "tellRoot", ..post("nextComplete", "()", Given::This) },
+            Hook { call: "recordRoot", ..post("tryComplete", "()V", Given::This) },
+            Hook { call: "recordRoot", ..post("propagateCompletion", "()V", Given::This) },
+            Hook { call: "recordRoot", ..post("nextComplete", "()", Given::This) },
         ],
     ),
     hooked(
@@ -333,7 +334,7 @@ pub const CHANGES: &[Change] = &[
             take("get", "(", Place::Return, Given::This),
             take("invokeAll", TWO_TASKS, Place::Return, Given::This),
             take("invokeAll", TWO_TASKS, Place::Return, Given::First),
-            Hook { call: "tellAll", ..take("invokeAll", TASKS, Place::Return, Given::This) },
+            Hook { call: "recordAll", ..take("invokeAll", TASKS, Place::Return, Given::This) },
             take("quietlyJoin", "()", Place::Return, Given::This),
             take("quietlyInvoke", "()", Place::Return, Given::This),
             take("reportException", "(", Place::Entry, Given::This),
@@ -377,7 +378,7 @@ pub const CHANGES: &[Change] = &[
     hooked("java/util/concurrent/CompletableFuture$OrAccept", STAGE),
     hooked("java/util/concurrent/CompletableFuture$OrRun", STAGE),
     hooked("java/util/concurrent/CompletableFuture$AnyOf", STAGE),
-    // Locks of classes that the application makes from it: whoever calls them, and by which name.
+    // Locks of classes that the application makes from it: from wherever they are called, by whatever name.
     hooked(
         "java/util/concurrent/locks/ReentrantLock",
         &[
@@ -394,7 +395,7 @@ pub const CHANGES: &[Change] = &[
         &[own_sync("tryAcquireNanos"), own_sync("tryAcquireSharedNanos")],
     ),
     // What a publisher is given comes before the subscriber gets it, whose calls come one after
-    // another, whoever makes them.
+    // another, from whatever thread.
     hooked(
         "java/util/concurrent/SubmissionPublisher$BufferedSubscription",
         &[
@@ -425,7 +426,7 @@ pub const CHANGES: &[Change] = &[
     monitored("java/util/Collections$SynchronizedSortedMap"),
 ];
 
-/// Puts the hooks for a method into its code; tells whether there were any.
+/// Puts the hooks for a method into its code; whether there were any.
 pub fn insert<'a>(
     code: &mut Code<'a>,
     change: &Change,
@@ -451,7 +452,7 @@ pub fn insert<'a>(
     Ok(any)
 }
 
-/// Observes the monitors of a class of the platform; tells whether there were any.
+/// Observes the monitors of a class of the platform; whether there were any.
 fn monitors<'a>(
     code: &mut Code<'a>,
     class: &ClassFile<'a>,
@@ -554,19 +555,25 @@ fn snippet(
             let kind = if of_fields { "Field" } else { "Method" };
             let descriptor = format!("([Ljava/lang/reflect/{kind};)[Ljava/lang/reflect/{kind};");
             let snippet = snippet.ops(&[op::ALOAD_0 + 1]);
-            let snippet = snippet.call(hook.call.as_bytes(), descriptor.as_bytes())?;
+            let snippet =
+                snippet.call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?;
             return Ok(snippet.ops(&[op::ASTORE_0 + 1]).code);
         }
     };
     let Some(kind) = hook.kind else {
         let descriptor = format!("({object})V");
-        return Ok(snippet.call(hook.call.as_bytes(), descriptor.as_bytes())?.code);
+        return Ok(snippet
+            .call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?
+            .code);
     };
     let site = Site { model: hook.model as u8, ..site_of(kind, class, member) };
     let site = program.site(site)?;
     let returned = if hook.given == Given::Read { OBJECT } else { "V" };
     let descriptor = format!("({object}I){returned}");
-    Ok(snippet.number(site)?.call(hook.call.as_bytes(), descriptor.as_bytes())?.code)
+    Ok(snippet
+        .number(site)?
+        .call_in(PLATFORM_HOOK, hook.call.as_bytes(), descriptor.as_bytes())?
+        .code)
 }
 
 fn site_of(kind: Kind, class: &ClassFile, member: &Member) -> Site {

@@ -13,7 +13,7 @@ pub type Name = Arc<[u8]>;
 pub enum Target {
     /// The object of the record says it all.
     Object,
-    /// A field, as the code names it; who declares it and whether it is volatile may not be known
+    /// A field, as the code names it; the class that declares it and whether it is volatile may not be known
     /// yet.
     Field {
         /// The class that is named.
@@ -60,7 +60,7 @@ pub trait Program {
     fn is_block(&self, method: &MethodFacts) -> bool;
 
     /// Whether every method of this name is a block, with whatever parameters, in whichever class
-    /// that overrides it, and for whoever selects later.
+    /// that overrides it, and for the reader that selects later.
     fn is_surely_block(&self, label: &[u8]) -> bool;
 
     /// Whether the entry of a method is a yield.

@@ -1,13 +1,13 @@
-//! Synchronizers that the application makes from `AbstractQueuedSynchronizer`: what acquires comes behind
-//! what released.
+//! Synchronizers that the application makes from `AbstractQueuedSynchronizer`: what acquires happens
+//! after what released.
 //!
 //! Code names the application's own class, of which nothing may be known yet; so the calls are found by
 //! their names, and whether the object is a synchronizer is seen when they run. The state is part of
 //! it where the application looks at it outside of `tryAcquire` and its like: in these it changes
-//! before it is known whether anybody waits.
+//! before it is known whether a thread waits.
 
 use super::hooks::Snippet;
-use super::names::is_platform;
+use super::names::{PLATFORM_HOOK, is_platform};
 use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Outcome, Pool};
@@ -18,13 +18,13 @@ use paceline_wire::Kind;
 pub enum Moment {
     /// A post before.
     Before,
-    /// A take behind.
+    /// A take after.
     After,
-    /// A take behind, if it returns true.
+    /// A take after, if it returns true.
     AfterSuccess,
-    /// A take behind, if it returns no negative number.
+    /// A take after, if it returns no negative number.
     AfterPermit,
-    /// A post before, and a take behind if it returns true.
+    /// A post before, and a take after if it returns true.
     Around,
 }
 
@@ -67,11 +67,13 @@ pub fn around(
     site: u32,
     pool: &mut Pool,
 ) -> Outcome<(Vec<u8>, Vec<u8>)> {
-    const TELL: &[u8] = b"(Ljava/lang/Object;I)V";
+    const RECORD: &[u8] = b"(Ljava/lang/Object;I)V";
     let given = called.descriptor.iter().skip(1).take_while(|&&b| b != b')').count();
     let before = Snippet::new(pool).ops(below(given, moment != Moment::Before));
     let before = match moment {
-        Moment::Before | Moment::Around => before.number(site)?.call(b"tellSync", TELL)?,
+        Moment::Before | Moment::Around => {
+            before.number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?
+        }
         Moment::After | Moment::AfterSuccess | Moment::AfterPermit => before,
     };
     let before = before.code;
@@ -79,15 +81,17 @@ pub fn around(
     let behind = match moment {
         Moment::Before => behind,
         Moment::After if called.descriptor.ends_with(b"V") => {
-            behind.number(site)?.call(b"tellSync", TELL)?
+            behind.number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?
         }
-        Moment::After => behind.ops(&[op::SWAP]).number(site)?.call(b"tellSync", TELL)?,
+        Moment::After => {
+            behind.ops(&[op::SWAP]).number(site)?.call_in(PLATFORM_HOOK, b"recordSync", RECORD)?
+        }
         Moment::AfterSuccess | Moment::AfterPermit | Moment::Around => {
             let name: &[u8] =
-                if moment == Moment::AfterPermit { b"tellPermit" } else { b"tellSuccess" };
+                if moment == Moment::AfterPermit { b"recordPermit" } else { b"recordSuccess" };
             let take = site + u32::from(moment == Moment::Around);
             let behind = behind.ops(&[op::DUP_X1]).number(take)?;
-            behind.call(name, b"(Ljava/lang/Object;II)V")?
+            behind.call_in(PLATFORM_HOOK, name, b"(Ljava/lang/Object;II)V")?
         }
     };
     Ok((before, behind.code))

@@ -1,12 +1,12 @@
 //! Accesses through a VarHandle or by reflection: a method of ours in the same class takes the place of each.
 //!
 //! Calls of a VarHandle have whatever types the code wants, and those of a `Field` ask which class
-//! calls; so there can be no method for them in the hook class. The one that is added holds the stripe
+//! calls; so there can be no method for them in the hook. The one that is added holds the stripe
 //! of the variable, makes the call, and writes the record; an exception gives the stripe back. What the
 //! handle or `Field` reaches is found out when it is used.
 
 use super::model::Model;
-use super::names::{HOOK, parameters};
+use super::names::{VARIABLES_HOOK, parameters};
 use crate::classfile::insn::op;
 use crate::classfile::pool::Reference;
 use crate::classfile::{Members, Outcome, Pool, put2, put4};
@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-/// How an access is told.
+/// How an access is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcomes {
     /// It always does the same.
@@ -139,7 +139,7 @@ fn reflected(way: Way, called: &Reference) -> Option<Access> {
     Some(Access { way, mode, descriptor, outcomes, indexed: way == Way::Array })
 }
 
-/// The values that a mode takes behind the coordinates, and how it is told.
+/// The values that a mode takes after the coordinates, and how it is recorded.
 fn mode(name: &[u8]) -> Option<(usize, Outcomes)> {
     let is = |start: &[u8]| name.starts_with(start);
     Some(match name {
@@ -200,7 +200,7 @@ impl Access {
         self.indexed
     }
 
-    /// Who makes the real site of it.
+    /// How its real site is made.
     pub fn model(&self) -> Model {
         if self.kinds().len() == 2 { Model::ReachedEither } else { Model::Reached }
     }
@@ -353,7 +353,7 @@ fn with(code: &mut Vec<u8>, opcode: u8, constant: u16) {
 }
 
 fn hook(code: &mut Vec<u8>, name: &[u8], descriptor: &[u8], pool: &mut Pool) -> Outcome<()> {
-    with(code, op::INVOKESTATIC, pool.add_method(HOOK, name, descriptor)?);
+    with(code, op::INVOKESTATIC, pool.add_method(VARIABLES_HOOK, name, descriptor)?);
     Ok(())
 }
 

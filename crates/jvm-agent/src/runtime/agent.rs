@@ -1,7 +1,7 @@
 //! The agent's life: loaded, started, initialised, ended; and the classes in between.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -13,14 +13,16 @@ use jvmti_bindings::sys::jvmti::{
 };
 use paceline_wire::{Hello, Kind, NoteKind};
 
+use super::buffer::{Buffer, EARLY_LIMIT, LAST_PLACE};
 use super::jvm::{Jni, Jvmti};
-use super::memory::{STRIPE_BITS, Stripes, Words};
+use super::memory::{STRIPE_BITS, STRIPE_BYTES, Storage, Stripes, Words};
 use super::natives::{self, Handles};
+use super::shield::{self, shielded};
 use super::statics::{STATICS, Statics, WORDS};
 use super::threads::Threads;
 use super::variables::Variables;
 use crate::classfile::{ClassFile, Failure, Outcome};
-use crate::hook::{self, BUDGET, Layout, Repeats};
+use crate::hook::{self, BUDGET, Layout, Redundant};
 use crate::options::Options;
 use crate::program::{View, own_site};
 use crate::rewrite::names::{dotted, is_platform};
@@ -32,20 +34,23 @@ use crate::sender::{OBJECT_SITE, Sender, Sink, lock};
 const OWNER_BITS: u32 = 20;
 /// How often partly filled buffers are sent.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
-/// After so many times a window of time ends (see `hook/busy.jasm`).
+/// Words in the buffer of a platform thread, and of a virtual one, of which there may be many.
+const BUFFER: usize = 1 << 14;
+const SMALL_BUFFER: usize = 1 << 8;
+/// After so many times a window of time ends (see `PacelineFilter`).
 const WINDOW: u32 = 8;
 
 /// What the report says about redundant accesses. Volatile variables order threads, so that leaving
 /// their accesses out is more than a filter.
-fn left_out(repeats: Repeats) -> Option<(NoteKind, &'static [u8])> {
-    let (kind, text): (_, &[u8]) = match repeats {
-        Repeats::Keep => return None,
-        Repeats::Block => (
+fn left_out(redundant: Redundant) -> Option<(NoteKind, &'static [u8])> {
+    let (kind, text): (_, &[u8]) = match redundant {
+        Redundant::Keep => return None,
+        Redundant::Block => (
             NoteKind::FilteredOrder,
             b"redundant accesses of a block, also to volatile variables (a check of anything but \
             these blocks may miss something)",
         ),
-        Repeats::Epoch => (
+        Redundant::Epoch => (
             NoteKind::Filter,
             b"redundant accesses of a block (a check of other blocks, of reduction or of \
             cooperability may miss something)",
@@ -54,14 +59,15 @@ fn left_out(repeats: Repeats) -> Option<(NoteKind, &'static [u8])> {
     Some((kind, text))
 }
 
-/// What the report says about threads that told more than their share.
-const SILENT: &[u8] =
-    b"spells of up to 0.4 s, each of a thread that had just recorded 8,192 accesses \
+/// What the report says about threads that recorded more than their share.
+const THROTTLED: &[u8] =
+    b"times a thread was throttled for up to 0.4 s after it had recorded 8,192 accesses \
     (--unlimited records them)";
 const _: () = assert!(BUDGET == 8192 && WINDOW as u128 * FLUSH_EVERY.as_millis() == 400);
-/// Room for the number of the window and the count of silences, far from each other: all read the one.
+/// Room for the number of the window and the count of throttlings, far from each other: all threads
+/// read the one.
 const WINDOWS: usize = 32;
-const SILENCES: usize = 16;
+const THROTTLINGS: usize = 16;
 
 /// Sites of the agent itself.
 pub struct OwnSites {
@@ -83,8 +89,12 @@ pub struct Agent {
     /// A word for each site.
     pub sites: Words,
     owners: Words,
-    /// The number of the window of time, which is never 0, and how often a thread was silent in one.
+    /// The number of the window of time, which is never 0, and how often a thread was throttled in one.
     windows: Words,
+    /// The buffer of threads that could not get one; it is never sent.
+    pub fallback: Box<Buffer>,
+    /// How often buffers were drained; counted for tests only.
+    drains: AtomicU64,
     /// The words of static fields.
     pub static_words: Words,
     /// Which static field has which.
@@ -102,6 +112,8 @@ pub struct Agent {
     /// Classes of the platform may be changed by now.
     live: AtomicBool,
     over: AtomicBool,
+    /// It could not start: classes are left as they are.
+    broken: AtomicBool,
 }
 
 static AGENT: OnceLock<Agent> = OnceLock::new();
@@ -124,6 +136,8 @@ impl Agent {
             sites: words(OBJECT_SITE as usize + 1)?,
             owners: words(1 << OWNER_BITS)?,
             windows,
+            fallback: Buffer::new(0, Storage::new(SMALL_BUFFER, false).ok_or("memory")?, true),
+            drains: AtomicU64::new(0),
             static_words: words(WORDS * STATICS)?,
             statics: Mutex::default(),
             variables: Mutex::default(),
@@ -133,23 +147,42 @@ impl Agent {
             handles: OnceLock::new(),
             live: AtomicBool::new(false),
             over: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
         })
     }
 
-    fn layout(&self) -> Layout {
+    /// What the hook works with.
+    pub fn layout(&self) -> Layout {
         Layout {
             stripes: self.stripes.0.base(),
             stripe_bits: STRIPE_BITS,
+            stripe_bytes: STRIPE_BYTES,
+            spare_stripe: self.stripes.spare(),
             sites: self.sites.base(),
             owners: self.owners.base(),
             owner_mask: (1 << OWNER_BITS) - 1,
-            nobodys: self.stripes.nobodys(),
             order_site: self.own.order,
             object_site: OBJECT_SITE,
-            repeats: self.options.repeats,
-            unlimited: !self.options.limited,
+            early_limit: EARLY_LIMIT,
+            last_place: LAST_PLACE,
+            redundant: self.options.redundant,
+            throttled: self.options.throttled,
             window: self.windows.base(),
-            silences: self.windows.base() + 8 * SILENCES as u64,
+            throttlings: self.windows.base() + 8 * THROTTLINGS as u64,
+        }
+    }
+
+    /// Room for the records of a thread.
+    pub fn storage(&self, is_small: bool) -> Option<Storage> {
+        let usual = if is_small { SMALL_BUFFER } else { BUFFER };
+        Storage::new(self.options.buffer_words.unwrap_or(usual), self.options.guard_pages)
+    }
+
+    /// A buffer is about to be drained. A test may want to see what a failure does.
+    pub fn before_drain(&self) {
+        if let Some(fatal) = self.options.panic_at_drain {
+            let number = self.drains.fetch_add(1, Ordering::Relaxed) + 1;
+            assert!(number != fatal, "as the option panic-at-drain asks");
         }
     }
 
@@ -244,15 +277,22 @@ impl Agent {
         self.sender.note(NoteKind::Failed, &text, 1);
     }
 
-    /// Defines the hook class.
+    /// Defines the classes of the hook.
     fn start(&self, jni: Jni) -> Option<()> {
-        for (name, bytes) in hook::classes(&self.layout()).ok()? {
+        let classes = match hook::classes() {
+            Ok(classes) => classes,
+            Err(why) => {
+                self.sender.note(NoteKind::Failed, format!("the agent: {why}").as_bytes(), 1);
+                return None;
+            }
+        };
+        for (name, bytes) in classes {
             if let Some(folder) = &self.options.dump {
-                let file = folder.join(format!("{}.class", String::from_utf8_lossy(name)));
+                let file = folder.join(format!("{}.class", String::from_utf8_lossy(&name)));
                 let _ = file.parent().map(std::fs::create_dir_all);
                 let _ = std::fs::write(file, &bytes);
             }
-            jni.define(name, &bytes)?;
+            jni.define(&name, &bytes)?;
         }
         Some(())
     }
@@ -264,7 +304,7 @@ impl Agent {
         natives::give_buffer(self, handles, jni, thread);
         self.live.store(true, Ordering::SeqCst);
         self.retransform(jni)?;
-        std::thread::spawn(|| self.flush_now_and_then());
+        std::thread::spawn(|| shielded(|| self.flush_now_and_then()));
         Some(())
     }
 
@@ -306,12 +346,12 @@ impl Agent {
             b"fields and array elements that one thread only has touched",
             0,
         );
-        if let Some((kind, text)) = left_out(self.options.repeats) {
+        if let Some((kind, text)) = left_out(self.options.redundant) {
             self.sender.note(kind, text, 0);
         }
-        let silences = self.windows.at(SILENCES).load(Ordering::Relaxed);
-        if silences > 0 {
-            self.sender.note(NoteKind::Filter, SILENT, silences);
+        let throttlings = self.windows.at(THROTTLINGS).load(Ordering::Relaxed);
+        if throttlings > 0 {
+            self.sender.note(NoteKind::Filter, THROTTLED, throttlings);
         }
         self.threads.flush(&self.sender);
         self.sender.finish();
@@ -343,10 +383,11 @@ pub unsafe extern "system" fn Agent_OnLoad(
         // SAFETY: the options end with 0.
         unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
     };
+    shield::install();
     // SAFETY: the pointer is that of the virtual machine.
     match unsafe { load(vm, &argument) } {
         Ok(()) => {}
-        // The program runs on, unobserved; whoever waits for the stream sees that there is none.
+        // The program runs on, unobserved; the reader sees that there is no stream.
         Err(why) => eprintln!("paceline: not observing this Java program: {why}"),
     }
     0
@@ -362,7 +403,7 @@ unsafe fn load(vm: *mut JavaVM, argument: &str) -> Result<(), String> {
     if unsafe { ((**vm).GetEnv)(vm, &mut env, JVMTI_VERSION_9) } != 0 {
         return Err("it is too old for JVMTI 9".to_owned());
     }
-    // SAFETY: `GetEnv` gave it, and nobody disposes of it.
+    // SAFETY: `GetEnv` gave it, and it is never disposed of.
     let jvmti = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
     let sender = connect(&options, &vm_version(jvmti))?;
     if let Some(tool) = options.leaves_alone(&property(jvmti, "sun.java.command")) {
@@ -463,8 +504,9 @@ unsafe extern "system" fn on_start(_env: *mut jvmtiEnv, jni: *mut JNIEnv) {
     // SAFETY: the virtual machine passes the environment of this thread.
     let jni = unsafe { Jni::new(jni) };
     if let Some(agent) = agent()
-        && agent.start(jni).is_none()
+        && shielded(|| agent.start(jni)).flatten().is_none()
     {
+        agent.broken.store(true, Ordering::Relaxed);
         agent.sender.note(NoteKind::Failed, b"the classes of the agent could not be defined", 1);
     }
 }
@@ -473,15 +515,16 @@ unsafe extern "system" fn on_init(_env: *mut jvmtiEnv, jni: *mut JNIEnv, thread:
     // SAFETY: the virtual machine passes the environment of this thread.
     let jni = unsafe { Jni::new(jni) };
     if let Some(agent) = agent()
-        && agent.initialise(jni, thread).is_none()
+        && shielded(|| agent.initialise(jni, thread)).flatten().is_none()
     {
+        agent.broken.store(true, Ordering::Relaxed);
         agent.sender.note(NoteKind::Failed, b"the agent could not be initialised", 1);
     }
 }
 
 unsafe extern "system" fn on_death(_env: *mut jvmtiEnv, _jni: *mut JNIEnv) {
     if let Some(agent) = agent() {
-        agent.finish();
+        shielded(|| agent.finish());
     }
 }
 
@@ -507,9 +550,10 @@ unsafe extern "system" fn on_class(
         // SAFETY: the name ends with 0.
         unsafe { CStr::from_ptr(name) }.to_bytes().to_vec()
     };
-    let work = || agent.transform(&name, bytes);
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-    let Ok(Some(new)) = outcome else { return };
+    if agent.broken.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(new) = shielded(|| agent.transform(&name, bytes)).flatten() else { return };
     // SAFETY: JVMTI allocates room for the new bytes, which it takes over.
     unsafe {
         let Some(allocate) = agent.jvmti.functions().Allocate else { return };

@@ -10,7 +10,7 @@ use super::agent::agent;
 use super::natives::class_name;
 use crate::rewrite::names::{dotted, is_platform};
 
-/// What is told of a class that has been prepared, by its descriptor.
+/// What the report says of a class that has been prepared, by its descriptor.
 #[derive(PartialEq, Eq, Debug)]
 enum Hidden {
     No,
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_hidden_is_told() {
+    fn only_what_is_hidden_is_reported() {
         assert_eq!(hidden(b"Lapp/Main;"), Hidden::No);
         assert_eq!(hidden(b"Lapp/Main$$Lambda.0x0000000800c03000;"), Hidden::Proxy);
         assert_eq!(hidden(b"Lapp/Made.0x0000000800c03000;"), Hidden::Other(b"app.Made".to_vec()));

@@ -27,7 +27,7 @@ impl Jni {
         unsafe { &**self.0 }
     }
 
-    /// Clears an exception that a call left; tells whether there was one.
+    /// Clears an exception that a call left; whether there was one.
     pub fn clear(self) -> bool {
         // SAFETY: the environment is valid (see `new`).
         unsafe {
@@ -296,7 +296,7 @@ impl Jvmti {
     pub fn signature(self, class: jclass) -> Vec<u8> {
         let Some(get) = self.functions().GetClassSignature else { return Vec::new() };
         let mut text: *mut c_char = null_mut();
-        // SAFETY: the class is valid; nobody asks for the generic signature.
+        // SAFETY: the class is valid; the generic signature is not asked for.
         let error = unsafe { get(self.0, class, &mut text, null_mut()) };
         self.take_text(error, text)
     }
@@ -364,7 +364,7 @@ impl Jvmti {
         let name = self.functions().GetFieldName?;
         let flags = self.functions().GetFieldModifiers?;
         let (mut text, mut bits) = (null_mut(), 0);
-        // SAFETY: the field is one of the class; nobody asks for its type.
+        // SAFETY: the field is one of the class; its type is not asked for.
         let errors = unsafe {
             let first = name(self.0, class, field, &mut text, null_mut(), null_mut());
             (first, flags(self.0, class, field, &mut bits))

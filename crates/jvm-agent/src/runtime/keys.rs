@@ -1,8 +1,8 @@
 //! Which entry of a concurrent map a key means: equal keys have one index, other keys another one.
 //!
 //! An index has 64 bits. Numbers, texts and objects that are equal to themselves only fit in. All others
-//! are numbered by the hook class, which calls `equals` (`keys.jasm`). Where that fails there is only
-//! the hash code; that different entries may look like one is told by a note.
+//! are numbered by the hook, which calls `equals` (`PacelineKeys`). Where that fails there is only the
+//! hash code; a note says that different entries may look like one.
 
 use std::ffi::CStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,9 +18,9 @@ pub struct KeyHandles {
     string: jclass,
     long: jclass,
     long_value: jmethodID,
-    /// Classes of whose objects the hash code tells everything.
+    /// Classes whose objects are equal if their hash codes are.
     small: Vec<jclass>,
-    /// Final classes of whose objects the text tells everything.
+    /// Final classes whose objects are equal if their texts are.
     printed: Vec<jclass>,
     enumeration: jclass,
     hash_code: jmethodID,
@@ -86,7 +86,7 @@ enum Key {
 /// Bits for the value of a `long`; larger ones are mixed, as texts are.
 const LONG_BITS: u32 = 61;
 
-/// The two topmost bits tell objects, small numbers, longs and the rest apart; `mixed` is for the rest.
+/// The two topmost bits distinguish objects, small numbers, longs and the rest, which is `mixed`.
 fn index(key: Key, mixed: u64) -> u64 {
     let (tag, value) = match key {
         Key::Object(id) => (0, id),
@@ -108,7 +108,7 @@ fn mix(what: impl Hash) -> u64 {
     hasher.finish()
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_keyIndex")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_keyIndex")]
 extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
     guarded(env, |_, handles, jni| {
         if key.is_null() {
@@ -118,17 +118,17 @@ extern "system" fn key_index(env: *mut JNIEnv, _class: jclass, key: jobject) -> 
     })
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_hashedKey")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_hashedKey")]
 extern "system" fn hashed_key(env: *mut JNIEnv, _class: jclass, key: jobject) -> jlong {
     guarded(env, |agent, handles, jni| {
-        let text = b"keys of concurrent maps that are told apart by their hash codes only";
+        let text = b"keys of concurrent maps that are distinguished by their hash codes only";
         agent.sender.note(NoteKind::Inexact, text, 1);
         let hash = jni.call_int(key, handles.keys.hash_code) as u32;
         index(Key::Hashed(hash), 0) as jlong
     })
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_forgottenKey")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_forgottenKey")]
 extern "system" fn forgotten_key(env: *mut JNIEnv, _class: jclass) {
     guarded(env, |agent, _, _| {
         let text = b"keys of concurrent maps that were known by their hash codes after a long time";
@@ -136,7 +136,7 @@ extern "system" fn forgotten_key(env: *mut JNIEnv, _class: jclass) {
     });
 }
 
-/// A key and what it is mixed to, if it has to be; none if only `equals` can tell.
+/// A key and what it is mixed to, if it has to be; none if only `equals` knows.
 fn look_at(handles: &Handles, jni: Jni, key: jobject) -> Option<(Key, u64)> {
     let known = &handles.keys;
     if jni.is_instance(key, known.string) {

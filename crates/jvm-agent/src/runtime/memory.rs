@@ -1,10 +1,19 @@
 //! Memory that Java code reads and writes by address: stripes, a word for each site, the owners of
-//! arrays. It lives as long as the process.
+//! arrays, which live as long as the process; and the storage of buffers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A row of words at a fixed address, all zero at first. Pages that nobody touches cost nothing.
+/// Fresh memory of the system, all zero. Pages that are never touched cost nothing.
+fn map(bytes: usize) -> Option<u64> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh anonymous mapping overlaps nothing.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
+    (base != libc::MAP_FAILED).then_some(base as u64)
+}
+
+/// A row of words at a fixed address, all zero at first.
 #[derive(Clone, Copy)]
 pub struct Words {
     base: u64,
@@ -14,11 +23,7 @@ pub struct Words {
 impl Words {
     /// Asks the system for so many words.
     pub fn new(len: usize) -> Option<Words> {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a fresh anonymous mapping overlaps nothing.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), len * 8, protection, flags, -1, 0) };
-        (base != libc::MAP_FAILED).then_some(Words { base: base as u64, len })
+        map(len * 8).map(|base| Words { base, len })
     }
 
     /// The address of the first word.
@@ -35,12 +40,79 @@ impl Words {
     }
 }
 
+/// The words of a buffer.
+pub enum Storage {
+    /// In ordinary memory.
+    Plain(Box<[AtomicU64]>),
+    /// At the end of a mapping, whose last page must not be touched: whatever writes past the end
+    /// stops the process there and then. For tests.
+    Guarded {
+        /// The mapping and its size.
+        base: u64,
+        /// In bytes.
+        bytes: usize,
+        /// Where the words start.
+        start: u64,
+        /// How many there are.
+        len: usize,
+    },
+}
+
+impl Storage {
+    /// Room for so many words, with a guard page after them if one is wanted.
+    pub fn new(len: usize, guarded: bool) -> Option<Storage> {
+        if !guarded {
+            return Some(Storage::Plain((0..len).map(|_| AtomicU64::new(0)).collect()));
+        }
+        // SAFETY: asks for a number only.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as usize;
+        let used = (len * 8).next_multiple_of(page);
+        let bytes = used + page;
+        let base = map(bytes)?;
+        let storage = Storage::Guarded { base, bytes, start: base + (used - len * 8) as u64, len };
+        // SAFETY: the last page of the mapping above.
+        let guard = unsafe {
+            libc::mprotect((base as usize + used) as *mut libc::c_void, page, libc::PROT_NONE)
+        };
+        (guard == 0).then_some(storage)
+    }
+
+    /// All words.
+    pub fn words(&self) -> &[AtomicU64] {
+        match self {
+            Storage::Plain(words) => words,
+            // SAFETY: the words are inside of the mapping, before its guard page, and live as long
+            // as this does.
+            Storage::Guarded { start, len, .. } => unsafe {
+                std::slice::from_raw_parts(*start as *const AtomicU64, *len)
+            },
+        }
+    }
+
+    /// The address of the first word.
+    pub fn start(&self) -> u64 {
+        self.words().as_ptr() as u64
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        if let Storage::Guarded { base, bytes, .. } = *self {
+            // SAFETY: the mapping came from `new`, and no reference to its words is left.
+            unsafe { libc::munmap(base as *mut libc::c_void, bytes) };
+        }
+    }
+}
+
 /// How many bits number a stripe.
 pub const STRIPE_BITS: u32 = 14;
 const GOLD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Words of a stripe. Behind the first are two that tell who had it last, for the hook class.
+/// Words of a stripe. After the first come two that say which transactions had it last, for the
+/// hook (`PacelineFilter`); the fourth makes it a power of two.
 const STRIPE: usize = 4;
+/// The same in bytes.
+pub const STRIPE_BYTES: usize = 8 * STRIPE;
 
 /// The stripes: each is a version, shifted by one, and a bit that says that it is held.
 #[derive(Clone, Copy)]
@@ -52,12 +124,12 @@ impl Stripes {
         Words::new(STRIPE * ((1 << STRIPE_BITS) + 1)).map(Stripes)
     }
 
-    /// The address of the one that has no number.
-    pub fn nobodys(self) -> u64 {
+    /// The address of the one that has no number: no thread waits for it.
+    pub fn spare(self) -> u64 {
         self.0.base() + ((8 * STRIPE as u64) << STRIPE_BITS)
     }
 
-    /// The stripe of a key; the hook class computes the same.
+    /// The stripe of a key; the hook computes the same.
     fn of(key: u64) -> usize {
         (key.wrapping_mul(GOLD) >> (64 - STRIPE_BITS)) as usize
     }
@@ -84,12 +156,13 @@ impl Stripes {
 pub enum Seized {
     /// It is held; this was its value.
     Held(u64),
-    /// Somebody else holds it and does not let it go; the version of this value is the caller's.
+    /// Another thread holds it and does not let it go; the version of this value is the caller's.
     Guest(u64),
 }
 
-/// How long to wait for a stripe before asking for a stamp as a guest. Who holds one runs a few
-/// instructions, unless it waits inside a call of the platform for somebody who waits for the stripe.
+/// How long to wait for a stripe before asking for a stamp as a guest. A thread that holds one runs a
+/// few instructions, unless it waits inside a call of the platform for a thread that waits for the
+/// stripe.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Takes a stripe, or at least a stamp of it.
@@ -114,7 +187,7 @@ pub fn seize(word: &AtomicU64) -> Seized {
     }
 }
 
-/// The word at an address that the hook class computed.
+/// The word at an address that the hook computed.
 ///
 /// # Safety
 /// The address must be that of a word in one of the mappings here.
@@ -135,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_ever_gets_a_version_as_a_guest() {
+    fn a_thread_that_waits_too_long_gets_a_version_as_a_guest() {
         let word = AtomicU64::new(0);
         assert_eq!(seize(&word), Seized::Held(0));
         assert_eq!(seize(&word), Seized::Guest(2));

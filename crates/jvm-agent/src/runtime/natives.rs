@@ -1,4 +1,7 @@
-//! The native methods of the hook class: everything that happens rarely.
+//! The native methods of the hook (`PacelineAgent`): everything that happens rarely.
+//!
+//! None of them stops the program. If one panics, recording ends (`shield`), and what it returns, or
+//! leaves behind, is safe for the hook to go on with.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
@@ -11,16 +14,14 @@ use super::buffer::Buffer;
 use super::jvm::Jni;
 use super::keys::KeyHandles;
 use super::memory::{Seized, seize, word_at};
-use super::repeats;
+use super::redundant;
+use super::shield::shielded;
 use super::threads::Threads;
 use crate::holds::Given;
 use crate::rewrite::model::Model;
-use crate::rewrite::names::{is_platform, readable_type};
+use crate::rewrite::names::{HOOKS, is_platform, readable_type};
 use crate::sender::lock;
 
-/// Words in the buffer of a platform thread, and of a virtual one, of which there may be many.
-const BUFFER: usize = 1 << 14;
-const SMALL_BUFFER: usize = 1 << 8;
 /// The bytes of an entry in the table of open blocks.
 const BLOCK: usize = 16;
 /// Keys for the stripes of threads: far from those of objects.
@@ -36,14 +37,14 @@ pub struct Handles {
     lock_room: jfieldID,
     pub(super) used: jfieldID,
     pub(super) used_room: jfieldID,
-    mute: jfieldID,
-    trash: jfieldID,
+    carrier: jfieldID,
+    discard: jfieldID,
     next_id: jfieldID,
     last_id: jfieldID,
     pub(super) tx: jfieldID,
     pub(super) next_tx: jfieldID,
     pub(super) last_tx: jfieldID,
-    pub(super) told: jfieldID,
+    pub(super) filter: jfieldID,
     pub(super) chance: jfieldID,
     get_name: jmethodID,
     is_virtual: Option<jmethodID>,
@@ -67,11 +68,11 @@ unsafe impl Send for Handles {}
 unsafe impl Sync for Handles {}
 
 impl Handles {
-    /// Looks everything up, once the hook class is there.
+    /// Looks everything up, once the hook is there.
     pub fn find(jni: Jni) -> Option<Handles> {
         let class = |name: &CStr| jni.find_class(name).map(|c| jni.keep(c));
         let thread = class(c"java/lang/Thread")?;
-        let hook = class(c"java/lang/PacelineHook")?;
+        let hook = class(c"java/lang/PacelineObjects")?;
         let class_class = class(c"java/lang/Class")?;
         let unsafe_class = class(c"jdk/internal/misc/Unsafe")?;
         let get_unsafe =
@@ -90,14 +91,14 @@ impl Handles {
             lock_room: int(c"$pacelineLockRoom")?,
             used: long(c"$pacelineUsed")?,
             used_room: int(c"$pacelineUsedRoom")?,
-            mute: int(c"$pacelineMute")?,
-            trash: long(c"$pacelineTrash")?,
+            carrier: int(c"$pacelineCarrier")?,
+            discard: long(c"$pacelineDiscard")?,
             next_id: long(c"$pacelineNextId")?,
             last_id: long(c"$pacelineLastId")?,
             tx: long(c"$pacelineTx")?,
             next_tx: long(c"$pacelineNextTx")?,
             last_tx: long(c"$pacelineLastTx")?,
-            told: long(c"$pacelineTold")?,
+            filter: long(c"$pacelineFilter")?,
             chance: long(c"$pacelineChance")?,
             get_name: jni.method(thread, c"getName", c"()Ljava/lang/String;")?,
             is_virtual: jni.method(thread, c"isVirtual", c"()Z"),
@@ -132,18 +133,43 @@ impl Handles {
     }
 }
 
-/// Runs a native method, unless the agent is not ready; a panic must not reach Java.
+/// Does something, unless the agent is not ready.
+pub(super) fn with_handles<T>(
+    env: *mut JNIEnv,
+    work: impl FnOnce(&'static Agent, &'static Handles, Jni) -> T,
+) -> Option<T> {
+    // SAFETY: the virtual machine passes the environment of this thread.
+    let jni = unsafe { Jni::new(env) };
+    let agent = agent()?;
+    agent.handles.get().map(|handles| work(agent, handles, jni))
+}
+
+/// Runs a native method; the default if the agent is not ready, or fails.
 pub(super) fn guarded<T: Default>(
     env: *mut JNIEnv,
     work: impl FnOnce(&'static Agent, &'static Handles, Jni) -> T,
 ) -> T {
+    guarded_or(env, T::default(), work)
+}
+
+/// The same with something else instead of the default.
+pub(super) fn guarded_or<T>(
+    env: *mut JNIEnv,
+    otherwise: T,
+    work: impl FnOnce(&'static Agent, &'static Handles, Jni) -> T,
+) -> T {
+    shielded(|| with_handles(env, work)).flatten().unwrap_or(otherwise)
+}
+
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_constant")]
+extern "system" fn constant(env: *mut JNIEnv, _class: jclass, name: jobject) -> jlong {
     // SAFETY: the virtual machine passes the environment of this thread.
     let jni = unsafe { Jni::new(env) };
-    let run = || match agent().and_then(|a| a.handles.get().map(|h| (a, h))) {
-        Some((agent, handles)) => work(agent, handles, jni),
-        None => T::default(),
+    let find = || {
+        let name = String::from_utf8(jni.text(name)).ok()?;
+        agent()?.layout().constant(&name)
     };
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_default()
+    shielded(find).flatten().unwrap_or_default() as jlong
 }
 
 /// The buffer at an address that a thread has in its field.
@@ -172,30 +198,36 @@ pub(super) fn is_virtual(handles: &Handles, jni: Jni, thread: jobject) -> bool {
     handles.is_virtual.is_some_and(|method| jni.call_boolean(thread, method))
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_prepare")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_prepare")]
 extern "system" fn prepare(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |agent, handles, jni| give_buffer(agent, handles, jni, thread));
+    with_handles(env, |agent, handles, jni| {
+        if jni.get_long(thread, handles.buffer) == 0 {
+            jni.set_long(thread, handles.buffer, agent.fallback.address());
+        }
+    });
 }
 
-/// Silences a thread of the platform that makes virtual threads run; tells whether it is one.
-fn mute(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) -> bool {
+/// Whether a thread carries virtual threads, which is noted.
+fn is_carrier(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) -> bool {
     let class = agent.jvmti.signature(jni.class_of(thread));
-    let silent = class == b"Ljdk/internal/misc/CarrierThread;"
+    let carrier = class == b"Ljdk/internal/misc/CarrierThread;"
         || class == b"Ljdk/internal/misc/InnocuousThread;";
-    if silent {
-        jni.set_int(thread, handles.mute, 1);
+    if carrier {
+        jni.set_int(thread, handles.carrier, 1);
     }
-    silent
+    carrier
 }
 
-/// Gives a thread its buffer, and its number if nobody has seen it start.
+/// Gives a thread its buffer, and its number if its start was not recorded. If there is no memory,
+/// it gets none.
 pub fn give_buffer(agent: &Agent, handles: &Handles, jni: Jni, thread: jobject) {
-    mute(agent, handles, jni, thread);
+    is_carrier(agent, handles, jni, thread);
     let token = jni.get_int(thread, handles.token);
     let forked = token != 0;
     let number = if forked { token as u32 - 1 } else { declare(agent, handles, jni, thread) };
-    let words = if is_virtual(handles, jni, thread) { SMALL_BUFFER } else { BUFFER };
-    let address = agent.threads.open(number, words);
+    let Some(storage) = agent.storage(is_virtual(handles, jni, thread)) else { return };
+    let address = agent.threads.open(number, storage);
     jni.set_long(thread, handles.buffer, address);
     if forked {
         // SAFETY: it was just made, and is this thread's own.
@@ -210,31 +242,46 @@ fn order(agent: &Agent, buffer: &Buffer, thread: u32) {
     buffer.stamped(&agent.sender, agent.stripes, agent.own.order, 0, key);
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_makeTrash")]
-extern "system" fn make_trash(env: *mut JNIEnv, _class: jclass, thread: jobject) {
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_makeDiscard")]
+extern "system" fn make_discard(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |agent, handles, jni| {
         let number = jni.get_int(thread, handles.token) as u32 - 1;
-        let address = agent.threads.open_trash(number, SMALL_BUFFER);
-        jni.set_long(thread, handles.trash, address);
+        let Some(storage) = agent.storage(true) else { return };
+        let address = agent.threads.open_discarded(number, storage);
+        jni.set_long(thread, handles.discard, address);
     });
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_drain")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_drain")]
 extern "system" fn drain(env: *mut JNIEnv, _class: jclass, address: jlong) {
-    // SAFETY: the hook class passes the buffer of the current thread.
-    guarded(env, |agent, _, _| unsafe { buffer_at(address) }.drain(&agent.sender));
+    // SAFETY: the hook passes the buffer of the current thread.
+    let buffer = unsafe { buffer_at(address) };
+    let drained = guarded(env, |agent, _, _| {
+        agent.before_drain();
+        buffer.drain(&agent.sender);
+        true
+    });
+    if !drained {
+        buffer.restart();
+    }
 }
 
 /// Makes a native table of a thread larger: the field with its address, the one with its room, the
-/// size of an entry.
-pub(super) fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, entry: usize) {
+/// size of an entry. False if there is no memory; then the hook goes on with what it has.
+pub(super) fn grow(
+    jni: Jni,
+    thread: jobject,
+    table: jfieldID,
+    room: jfieldID,
+    entry: usize,
+) -> bool {
     let old_room = jni.get_int(thread, room).max(0) as usize;
     let new_room = (old_room * 2).max(32);
     let old = jni.get_long(thread, table) as *mut c_void;
     // SAFETY: `old` is null or came from here; only this thread uses it.
     let new = unsafe { libc::realloc(old, new_room * entry) };
     if new.is_null() {
-        std::process::abort();
+        return false;
     }
     // SAFETY: the new part is inside of what was just allocated.
     unsafe {
@@ -246,23 +293,24 @@ pub(super) fn grow(jni: Jni, thread: jobject, table: jfieldID, room: jfieldID, e
     };
     jni.set_long(thread, table, new as u64);
     jni.set_int(thread, room, new_room as i32);
+    true
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_growBlocks")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_growBlocks")]
 extern "system" fn grow_blocks(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |_, handles, jni| {
         grow(jni, thread, handles.blocks, handles.block_room, BLOCK);
     });
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_growLocks")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_growLocks")]
 extern "system" fn grow_locks(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     guarded(env, |_, handles, jni| {
         grow(jni, thread, handles.locks, handles.lock_room, size_of::<u64>());
     });
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_moreIds")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_moreIds")]
 extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
     guarded(env, |agent, handles, jni| {
         let first = agent.threads.more_ids();
@@ -272,9 +320,9 @@ extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -
     })
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_seize")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_seize")]
 extern "system" fn seize_stripe(env: *mut JNIEnv, _class: jclass, address: jlong) -> jlong {
-    // SAFETY: the hook class passes the address of a stripe.
+    // SAFETY: the hook passes the address of a stripe.
     match seize(unsafe { word_at(address as u64) }) {
         Seized::Held(value) => value as jlong,
         Seized::Guest(value) => {
@@ -284,7 +332,7 @@ extern "system" fn seize_stripe(env: *mut JNIEnv, _class: jclass, address: jlong
     }
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_classFacts")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_classFacts")]
 extern "system" fn class_facts(env: *mut JNIEnv, _class: jclass, class: jclass) -> jlong {
     guarded(env, |agent, handles, jni| {
         let signature = agent.jvmti.signature(class);
@@ -294,7 +342,7 @@ extern "system" fn class_facts(env: *mut JNIEnv, _class: jclass, class: jclass) 
     })
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_classObject")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_classObject")]
 extern "system" fn class_object(env: *mut JNIEnv, _class: jclass, class: jclass) -> jlong {
     guarded(env, |agent, _, _| {
         let name = readable_class(&agent.jvmti.signature(class));
@@ -336,13 +384,13 @@ fn word_offset(agent: &Agent, handles: &Handles, jni: Jni, class: jclass, signat
     jni.call_long(handles.unsafe_object, handles.field_offset, &[top, name]).unwrap_or(0)
 }
 
-/// The innermost class on the stack that is not the hook class.
+/// The innermost class on the stack that is not the hook.
 pub(super) fn calling(agent: &Agent) -> Option<jclass> {
     let callers = agent.jvmti.callers(8);
-    callers.into_iter().find(|&class| agent.jvmti.signature(class) != b"Ljava/lang/PacelineHook;")
+    callers.into_iter().find(|&class| !agent.jvmti.signature(class).starts_with(HOOKS))
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_callingClass")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_callingClass")]
 extern "system" fn calling_class(env: *mut JNIEnv, _class: jclass) -> jclass {
     guarded(env, |agent, _, _| Returned(calling(agent).unwrap_or(std::ptr::null_mut()))).0
 }
@@ -355,28 +403,28 @@ impl Default for Returned {
     }
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_fork0")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_fork")]
 extern "system" fn fork(env: *mut JNIEnv, _class: jclass, child: jobject, address: jlong) {
     guarded(env, |agent, handles, jni| {
         if jni.get_int(child, handles.token) != 0 {
             return;
         }
-        if mute(agent, handles, jni, child) {
+        if is_carrier(agent, handles, jni, child) {
             return;
         }
         agent.threads.many.store(true, Ordering::Relaxed);
         let number = declare(agent, handles, jni, child);
-        // SAFETY: the hook class passes the buffer of the current thread.
+        // SAFETY: the hook passes the buffer of the current thread.
         let buffer = unsafe { buffer_at(address) };
         let key = THREAD_KEYS + u64::from(number);
         buffer.stamped(&agent.sender, agent.stripes, agent.own.fork, number.into(), key);
     });
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_ended0")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_ended")]
 extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, address: jlong) {
     guarded(env, |agent, handles, jni| {
-        // SAFETY: the hook class passes the buffer of the thread that ends, which is this one.
+        // SAFETY: the hook passes the buffer of the thread that ends, which is this one.
         let buffer = unsafe { buffer_at(address) };
         let number = buffer.thread;
         order(agent, buffer, number);
@@ -393,18 +441,18 @@ extern "system" fn ended(env: *mut JNIEnv, _class: jclass, thread: jobject, addr
             // SAFETY: it came from `grow`, and the thread has forgotten it.
             unsafe { libc::free(memory) };
         }
-        repeats::forget(handles, jni, thread);
-        let trash = jni.get_long(thread, handles.trash);
-        jni.set_long(thread, handles.trash, 0);
-        agent.threads.close(number, [address as u64, trash]);
+        redundant::forget(handles, jni, thread);
+        let discard = jni.get_long(thread, handles.discard);
+        jni.set_long(thread, handles.discard, 0);
+        agent.threads.close(number, [address as u64, discard]);
     });
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_joined0")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_joined")]
 extern "system" fn joined(env: *mut JNIEnv, _class: jclass, thread: jobject, address: jlong) {
     guarded(env, |agent, handles, jni| {
         let number = jni.get_int(thread, handles.token) as u32 - 1;
-        // SAFETY: the hook class passes the buffer of the current thread.
+        // SAFETY: the hook passes the buffer of the current thread.
         let buffer = unsafe { buffer_at(address) };
         if number == buffer.thread || !agent.threads.await_end(number) {
             return;
@@ -414,17 +462,17 @@ extern "system" fn joined(env: *mut JNIEnv, _class: jclass, thread: jobject, add
     });
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_inexact")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_inexact")]
 extern "system" fn inexact(env: *mut JNIEnv, _class: jclass, _site: jint) {
     guarded(env, |agent, _, _| agent.sender.inexact());
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_overflowed")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_overflowed")]
 extern "system" fn overflowed(env: *mut JNIEnv, _class: jclass) {
     guarded(env, |agent, _, _| agent.sender.overflowed());
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_unmodelled")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_unmodelled")]
 extern "system" fn unmodelled(env: *mut JNIEnv, _class: jclass, object: jobject) {
     guarded(env, |agent, _, jni| {
         if object.is_null() {
@@ -437,7 +485,7 @@ extern "system" fn unmodelled(env: *mut JNIEnv, _class: jclass, object: jobject)
     });
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_lockEvent0")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_lockEvent")]
 extern "system" fn lock_event(
     env: *mut JNIEnv,
     _class: jclass,
@@ -447,12 +495,12 @@ extern "system" fn lock_event(
     address: jlong,
 ) {
     guarded(env, |agent, handles, jni| {
-        // SAFETY: the hook class passes the buffer of the current thread.
+        // SAFETY: the hook passes the buffer of the current thread.
         let buffer = unsafe { buffer_at(address) };
         let site = site as u32;
         let id = id as u64;
         let Some((kind, model)) = lock_site(agent, site) else { return };
-        if buffer.is_trash {
+        if buffer.is_discarded {
             return;
         }
         let event = |site: u32| buffer.stamped(&agent.sender, agent.stripes, site, id, id);

@@ -1,4 +1,4 @@
-//! Static fields: which class object they belong to, who owns them, and the order that class
+//! Static fields: which class object they belong to, which thread owns them, and the order that class
 //! initialisation makes.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use paceline_wire::Kind;
 use super::agent::Agent;
 use super::buffer::Buffer;
 use super::jvm::Jni;
-use super::natives::{Handles, buffer_at, calling, class_name, grow, guarded};
+use super::natives::{Handles, buffer_at, calling, class_name, grow, guarded, guarded_or};
 use crate::classfile::access;
 use crate::program::access_facts;
 use crate::rewrite::names::dotted;
@@ -23,7 +23,7 @@ use crate::sender::lock;
 pub struct Statics {
     /// By the number of the class object and the name of the field.
     words: HashMap<(u64, Name), usize>,
-    /// Which class object has a class name for itself; others of that name are told apart.
+    /// Which class object has a class name for itself; others of that name are numbered.
     first: HashMap<Vec<u8>, u64>,
     used: usize,
     /// For the end of a class initialiser, the site that reads it.
@@ -32,17 +32,19 @@ pub struct Statics {
     numbers: HashMap<u32, u64>,
 }
 
+/// Instead of the address of a word: nothing to observe.
+const NOTHING: u64 = 1;
 /// How many static fields there is room for.
 pub const STATICS: usize = 1 << 20;
 /// How many words each of them has.
 pub const WORDS: usize = 4;
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_resolve")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_resolve")]
 extern "system" fn resolve(env: *mut JNIEnv, _class: jclass, site: jint, address: jlong) -> jlong {
-    guarded(env, |agent, handles, jni| {
-        // SAFETY: the hook class passes the buffer of the current thread.
+    guarded_or(env, NOTHING as jlong, |agent, handles, jni| {
+        // SAFETY: the hook passes the buffer of the current thread.
         let buffer = unsafe { buffer_at(address) };
-        let word = resolve_static(agent, handles, jni, site as u32, buffer).unwrap_or(1);
+        let word = resolve_static(agent, handles, jni, site as u32, buffer).unwrap_or(NOTHING);
         agent.sites.at(site as usize).store(word, Ordering::Release);
         word as jlong
     })
@@ -85,8 +87,8 @@ fn resolve_static(
     Some(word | site_facts & (access_facts::WRITE | access_facts::VOLATILE))
 }
 
-/// Tells that a thread uses a class for the first time: what its initialiser did comes before.
-#[unsafe(export_name = "Java_java_lang_PacelineHook_firstUse")]
+/// Records that a thread uses a class for the first time: what its initialiser did happened before.
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_firstUse")]
 extern "system" fn first_use(
     env: *mut JNIEnv,
     _class: jclass,
@@ -95,14 +97,16 @@ extern "system" fn first_use(
     address: jlong,
 ) {
     guarded(env, |agent, handles, jni| {
-        // SAFETY: the hook class passes the buffer of the current thread.
+        // SAFETY: the hook passes the buffer of the current thread.
         let buffer = unsafe { buffer_at(address) };
-        if buffer.is_trash {
+        if buffer.is_discarded {
             return;
         }
         let index = initialiser as usize & INITIALISERS;
         while index >= jni.get_int(thread, handles.used_room) as usize {
-            grow(jni, thread, handles.used, handles.used_room, size_of::<u32>());
+            if !grow(jni, thread, handles.used, handles.used_room, size_of::<u32>()) {
+                return;
+            }
         }
         let used = jni.get_long(thread, handles.used) as *mut u32;
         // SAFETY: the table of this thread has room for the index.
@@ -115,10 +119,10 @@ extern "system" fn first_use(
     });
 }
 
-/// Which bits of what stands behind a static field's word number the class initialiser.
+/// Which bits of the word for the class initialiser are its number.
 const INITIALISERS: usize = 0xffff_ffff;
 
-/// The word of a static field; behind it the object number for its records, and the initialiser of
+/// The word of a static field; after it come the object number for its records, and the initialiser of
 /// its class: its site (high half) and its number (low half), or 0. Then comes its number as a
 /// variable, if it has one.
 pub(super) fn static_word(
@@ -158,8 +162,8 @@ pub(super) fn set_variable(agent: &Agent, word: u64, variable: u64) {
     agent.static_words.at(index + WORDS - 1).store(variable, Ordering::Release);
 }
 
-/// Whose a static field is at first: that of the thread that initialises its class. If there is
-/// no initialiser, it is everybody's as soon as there are several threads.
+/// The owner of a static field at first: the thread that initialises its class. If there is no
+/// initialiser, it is shared as soon as there are several threads.
 fn owner(agent: &Agent, initialiser: u64, thread: u32) -> Option<u64> {
     let this = u64::from(thread) + 1;
     if initialiser == 0 {
@@ -180,7 +184,7 @@ fn initialiser_of(agent: &Agent, class: &[u8]) -> u64 {
     let statics = &mut *statics;
     if let Entry::Vacant(vacant) = statics.reads.entry(site) {
         let Some(mut read) = facts.site(site).cloned() else { return 0 };
-        read.kind = Some(Kind::AtomicRead);
+        read.kind = Some(Kind::Take);
         let Some(number) = facts.add_own(read) else { return 0 };
         vacant.insert(number);
     }

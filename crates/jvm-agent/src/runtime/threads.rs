@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::buffer::Buffer;
+use super::memory::Storage;
 use crate::sender::{Sender, lock};
 
 /// Object numbers that a thread takes at a time.
@@ -15,7 +16,7 @@ const IDS: u64 = 1024;
 enum Life {
     /// It has made no records.
     #[default]
-    Silent,
+    Unrecorded,
     /// It has a buffer.
     Recording,
     /// Its last record is written.
@@ -30,7 +31,7 @@ pub struct Threads {
     buffers: Mutex<Vec<Box<Buffer>>>,
     lives: Mutex<Vec<Life>>,
     next_id: AtomicU64,
-    next_number: AtomicU64,
+    next_transaction: AtomicU64,
     /// Whether the program has started a thread.
     pub many: AtomicBool,
     virtual_names: AtomicU64,
@@ -43,8 +44,8 @@ impl Threads {
     }
 
     /// The next numbers of transactions; as many.
-    pub fn more_numbers(&self) -> u64 {
-        self.next_number.fetch_add(IDS, Ordering::Relaxed) + 1
+    pub fn more_transactions(&self) -> u64 {
+        self.next_transaction.fetch_add(IDS, Ordering::Relaxed) + 1
     }
 
     /// How many numbers that are.
@@ -67,14 +68,14 @@ impl Threads {
     }
 
     /// Gives a thread a buffer; its address.
-    pub fn open(&self, thread: u32, words: usize) -> u64 {
+    pub fn open(&self, thread: u32, storage: Storage) -> u64 {
         self.set(thread, Life::Recording);
-        self.keep(Buffer::new(thread, words, false))
+        self.keep(Buffer::new(thread, storage, false))
     }
 
     /// Gives a thread a buffer that is never sent; its address.
-    pub fn open_trash(&self, thread: u32, words: usize) -> u64 {
-        self.keep(Buffer::new(thread, words, true))
+    pub fn open_discarded(&self, thread: u32, storage: Storage) -> u64 {
+        self.keep(Buffer::new(thread, storage, true))
     }
 
     fn keep(&self, buffer: Box<Buffer>) -> u64 {

@@ -1,9 +1,9 @@
 //! Which variable a VarHandle, an updater of `java.util.concurrent.atomic` or a `Field` reaches: a field, as
 //! code names it, or elements of arrays.
 //!
-//! A `Field` is known to JNI. Of the others, the platform's own objects say so: a class and the place of the field in its objects. That works for
-//! handles from wherever they come. How they say it is known for the versions that were tried; what is
-//! not recognised is told as not modelled.
+//! A `Field` is known to JNI. Of the others, the platform's own objects say so: a class and the offset
+//! of the field in its objects. That works for handles from wherever they come. How they say it is
+//! known for the versions that were tried; what is not recognised is noted as not modelled.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -32,7 +32,7 @@ pub struct Variables {
     sites: HashMap<(u32, u64), u32>,
 }
 
-/// Numbers below mean something else: see `variables.jasm`.
+/// Numbers below mean something else: see `PacelineVariables`.
 const FIRST: u64 = 16;
 const ELEMENTS: u64 = 1;
 const UNKNOWN: u64 = 2;
@@ -68,7 +68,7 @@ struct Found {
     flags: u16,
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_variableOf")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_variableOf")]
 extern "system" fn variable_of(
     env: *mut JNIEnv,
     _class: jclass,
@@ -76,7 +76,7 @@ extern "system" fn variable_of(
     address: jlong,
 ) -> jlong {
     guarded(env, |agent, handles, jni| {
-        // SAFETY: the hook class passes the buffer of the current thread.
+        // SAFETY: the hook passes the buffer of the current thread.
         let thread = unsafe { buffer_at(address) }.thread;
         let found = reached(agent, handles, jni, handle, thread);
         found.unwrap_or_else(|| {
@@ -190,7 +190,7 @@ fn find(agent: &Agent, handles: &Handles, jni: Jni, place: &Place) -> Option<Fou
     None
 }
 
-#[unsafe(export_name = "Java_java_lang_PacelineHook_variableSite")]
+#[unsafe(export_name = "Java_java_lang_PacelineAgent_variableSite")]
 extern "system" fn variable_site(
     env: *mut JNIEnv,
     _class: jclass,
@@ -207,7 +207,7 @@ extern "system" fn variable_site(
     })
 }
 
-/// The site that tells of a variable at a call: what the call says, but about the field.
+/// The site of a variable at a call: what the call says, but about the field.
 fn site_for(agent: &Agent, site: u32, variable: u64) -> Option<u32> {
     let mut facts = lock(&agent.sender.facts);
     let mut variables = lock(&agent.variables);
@@ -218,9 +218,9 @@ fn site_for(agent: &Agent, site: u32, variable: u64) -> Option<u32> {
     let both = facts.site(site)?.model == Model::ReachedEither as u8;
     let mut first = None;
     for i in 0..=u32::from(both) {
-        let mut told = facts.site(site + i)?.clone();
-        told.target = Target::Field { owner: owner.clone(), name: name.clone() };
-        let number = facts.add_own(told)?;
+        let mut own = facts.site(site + i)?.clone();
+        own.target = Target::Field { owner: owner.clone(), name: name.clone() };
+        let number = facts.add_own(own)?;
         first = first.or(Some(number));
     }
     variables.sites.insert((site, variable), first?);

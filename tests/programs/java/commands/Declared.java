@@ -4,7 +4,7 @@
 import java.io.IOException;
 
 final class Declared {
-    /** Anybody's own annotation; the compiler keeps it in the class file. */
+    /** An annotation of the application; the compiler keeps it in the class file. */
     @interface Atomic {}
 
     private int value;

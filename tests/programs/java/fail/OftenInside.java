@@ -1,4 +1,4 @@
-// The block inside runs so often that it is told now and then only; what happens in it still counts for the one
+// The block inside runs so often that it is recorded now and then only; what happens in it still counts for the one
 // around it.
 // atomic: OftenInside.around, OftenInside.add
 // expect: violation

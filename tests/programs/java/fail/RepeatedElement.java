@@ -1,4 +1,4 @@
-// The same with elements of an array, which share what tells that another thread was there.
+// The same with elements of an array, which share what says that another thread was there.
 // atomic: RepeatedElement.sum
 // expect: violation RepeatedElement.sum
 // on: int[]

@@ -1,4 +1,4 @@
-// A field is read again and again in one block, which need not be told; but the reads after another
+// A field is read again and again in one block, which need not be recorded; but the reads after another
 // thread's write are others.
 // atomic: RepeatedRead.sum
 // expect: violation RepeatedRead.sum

@@ -1,4 +1,4 @@
-// An optimistic read that nobody validates: half of a change is seen.
+// An optimistic read that is not validated: half of a change is seen.
 // atomic: StampedUnvalidated.sum, StampedUnvalidated.move
 // expect: violation StampedUnvalidated.sum
 // on: StampedUnvalidated

@@ -1,4 +1,4 @@
-// Lets another thread act in the middle of what one thread does, by turns that nobody sees.
+// Lets another thread act in the middle of what one thread does, by turns that are not recorded.
 
 final class Between implements Runnable {
     private final Turn there = new Turn();

@@ -1,5 +1,5 @@
 // Objects that only one thread ever touches, by a ThreadLocal, by a local variable, or because
-// they were handed over before anybody else knew them.
+// they were handed over before another thread knew them.
 // atomic: Confined.bump, Confined.fresh, Confined.total
 
 final class Confined {

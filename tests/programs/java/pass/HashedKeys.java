@@ -1,4 +1,4 @@
-// Keys with an `equals` of their own and one hash code for all: `equals` tells their entries apart.
+// Keys with an `equals` of their own and one hash code for all: `equals` distinguishes their entries.
 // atomic: HashedKeys.step
 
 import java.util.Map;

@@ -1,5 +1,5 @@
 // Futures that are asked for again and again until their result is there, combined with others and waited for
-// while they are completed: whoever gets a result comes behind who gave it. One box goes to and fro.
+// while they are completed: a thread that gets a result happens after the one that gave it. One box goes to and fro.
 // atomic: Polled.touch
 
 import java.util.concurrent.CompletableFuture;

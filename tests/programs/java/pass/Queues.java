@@ -1,4 +1,4 @@
-// Items handed over through blocking queues of every kind; whoever has an item uses it without a
+// Items handed over through blocking queues of every kind; the thread that has an item uses it without a
 // lock.
 // atomic: Queues.use, Queues.produce, Queues.consume
 

@@ -1,5 +1,5 @@
 // A read-write lock: readers share it, a writer excludes all, and a writer that becomes a reader
-// before it lets go is still atomic, because nobody can write in between.
+// before it lets go is still atomic, because no thread can write in between.
 // atomic: ReadWrite.set, ReadWrite.sum, ReadWrite.downgrade, ReadWrite.twice
 
 import java.util.concurrent.locks.ReentrantReadWriteLock;

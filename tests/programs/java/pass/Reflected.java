@@ -30,7 +30,7 @@ final class Reflected extends Reflected0 {
 
     private static long total;
     private volatile int turn;
-    private String name = "nobody";
+    private String name = "none";
     private int x;
     private boolean truth;
     private byte small;

@@ -1,4 +1,4 @@
-// A stamped lock: write, read, conversion, and optimistic reads when nobody writes any more. (An
+// A stamped lock: write, read, conversion, and optimistic reads when no thread writes any more. (An
 // optimistic read during a write sees half of it, and finds out later: that is interference.)
 // atomic: Stamped.move, Stamped.lockedSum, Stamped.sum
 

@@ -1,5 +1,5 @@
 // Concurrent collections through the types that they have in common with others: each call is one step, and
-// what is put into one is safe for whoever takes it out.
+// what is put into one is safe for the thread that takes it out.
 // atomic: Views.seen, Views.drop, Views.once, Views.give, Views.take, Views.other
 
 import java.util.ArrayList;

@@ -1,5 +1,5 @@
 // Boxes go to and fro between a producer and consumers through monitors with wait and notify.
-// Whoever has a box uses it without a lock, which a lockset analysis takes for a bug.
+// The thread that has a box uses it without a lock, which a lockset analysis takes for a bug.
 // atomic: WaitNotify.fill, WaitNotify.drain, WaitNotify.offer
 
 final class WaitNotify {

@@ -1,6 +1,6 @@
 package lib;
 
-/** Whoever takes a number looks first and writes later. */
+/** A thread that takes a number looks first and writes later. */
 public final class Register {
     private int next;
 
