@@ -11,9 +11,12 @@ use std::process::Command;
 
 use paceline_report::html::{Page, Snippet, Snippets, page};
 use paceline_report::model::{
-    Atomicity, Blame, Cooperability, Edge, Event, Finding, Frame, Input, Race, Report, SCHEMA,
-    Scope, Transaction, Verdicts, YieldInBlock,
+    Atomicity, Blame, Cooperability, Edge, Event, Explanation, Facts, Filter, Finding, Frame,
+    Input, Label, Race, Report, RuleHelp, RuleId, SCHEMA, Scope, Severity, Site, Target,
+    TargetKind, Transaction, Verdicts, YieldInBlock, YieldKind, property,
 };
+use paceline_report::{rules, verdicts};
+use paceline_trace::Kind;
 use serde_json::json;
 use webdriver::Browser;
 
@@ -32,12 +35,13 @@ fn browser() -> Option<Browser> {
     browser
 }
 
-fn event(number: u64, thread: &str, kind: &str, target: &str) -> Event {
-    let site = format!("Bank.java:{}", 10 + number % 7);
-    let [thread, kind, target] = [thread, kind, target].map(str::to_owned);
-    let frame = |label: &str| Frame { label: label.to_owned(), site: "?".to_owned() };
+fn event(number: u64, thread: &str, kind: Kind, target: &str) -> Event {
+    let site = Site::line("Bank.java", 10 + number % 7);
+    let [thread, name] = [thread, target].map(str::to_owned);
+    let target = TargetKind::of(kind).map(|kind| Target { kind, name });
+    let frame = |label: &str| Frame { label: Label::named(label), site: Site::Unknown };
     let stack = vec![frame("Bank.step"), frame("Worker.run")];
-    Event { event: number, thread, kind, target: Some(target), site, stack }
+    Event { event: number, thread, kind, target, site, stack }
 }
 
 /// `withdraw` of one thread with a deposit of another in its middle.
@@ -46,18 +50,18 @@ fn finding(i: u64, name: &str) -> Finding {
         (format!("teller-{i}"), "auditor".to_owned(), format!("{name}.balance"));
     let at = 100 * i + 1;
     let threads = vec![
-        event(at, &one, "begin", name),
-        event(at + 4, &one, "r", &balance),
-        event(at + 9, &two, "begin", "Audit.fix"),
-        event(at + 11, &two, "w", &balance),
-        event(at + 12, &two, "end", "Audit.fix"),
-        event(at + 20, &one, "w", &balance),
-        event(at + 21, &one, "end", name),
+        event(at, &one, Kind::Begin, name),
+        event(at + 4, &one, Kind::Read, &balance),
+        event(at + 9, &two, Kind::Begin, "Audit.fix"),
+        event(at + 11, &two, Kind::Write, &balance),
+        event(at + 12, &two, Kind::End, "Audit.fix"),
+        event(at + 20, &one, Kind::Write, &balance),
+        event(at + 21, &one, Kind::End, name),
     ];
     let transaction =
         |first: usize, last: usize, label: &str, from: usize, to: usize| Transaction {
             thread: threads[first].thread.clone(),
-            label: Some(label.to_owned()),
+            label: Label::named(label),
             site: threads[first].site.clone(),
             first_event: threads[first].event,
             last_event: threads[last].event,
@@ -66,59 +70,72 @@ fn finding(i: u64, name: &str) -> Finding {
     let cycle = vec![transaction(0, 6, name, 1, 3), transaction(2, 4, "Audit.fix", 3, 5)];
     Finding {
         id: format!("{i:016x}"),
-        rule: if i % 5 == 4 { "race" } else { "atomicity" }.to_owned(),
-        severity: if i % 5 == 4 { "warning" } else { "violation" }.to_owned(),
+        rule: if i % 5 == 4 { RuleId::RACE } else { RuleId::ATOMICITY },
+        severity: if i % 5 == 4 { Severity::Warning } else { Severity::Violation },
         title: format!("{name} is not atomic"),
-        blame: Some(Blame { label: name.to_owned(), site: "Bank.java:11".to_owned() }),
+        blame: Some(Blame { label: Label::named(name), site: Site::line("Bank.java", 11) }),
+        explanation: Explanation::Cycle,
         cycle,
         threads,
         refuted: Vec::new(),
         not_refuted: Vec::new(),
         variables: Vec::new(),
         count: i + 1,
-        remark: None,
+        remarks: Vec::new(),
         code: None,
     }
+}
+
+/// The verdicts on what there is in the input, atomicity with these facts.
+fn verdicts_on(input: &Input, atomicity: Atomicity) -> Verdicts {
+    let inside = YieldInBlock {
+        event: 7,
+        kind: YieldKind::Written,
+        site: Site::Number(9),
+        label: Label::named("Bank.step"),
+        count: 2,
+    };
+    let cooperability = Cooperability { yields_in_blocks: vec![inside], ..Default::default() };
+    let atomic = atomicity.first_event.is_none();
+    let decided = [
+        (property::ATOMICITY, Facts::Atomicity(atomicity), atomic),
+        (property::COOPERABILITY, Facts::Cooperability(cooperability), true),
+        (property::RACE, Facts::Race(Race::default()), true),
+    ];
+    let mut all = Verdicts::default();
+    for (property, facts, holds) in decided {
+        let (rules, needs_blocks) = (verdicts::rules_of(&facts), verdicts::needs_blocks(&facts));
+        let mut verdict = verdicts::verdict(facts, holds);
+        verdict.settle(&rules, needs_blocks, input);
+        all.insert(property, verdict);
+    }
+    all
 }
 
 fn report(findings: Vec<Finding>) -> Report {
     let atomicity =
         Atomicity { first_event: Some(21), engine: "auto".to_owned(), ..Default::default() };
-    let race = Race { holds: true, variables: Vec::new() };
-    let inside = YieldInBlock {
-        event: 7,
-        kind: "written".to_owned(),
-        site: "9".to_owned(),
-        label: "Bank.step".to_owned(),
-        count: 2,
+    let input = Input {
+        path: "traces/bank.std".to_owned(),
+        events: 1_250_000,
+        threads: 12,
+        variables: 5_321,
+        locks: 40,
+        transactions: 88_100,
+        recording: None,
     };
-    let yields_in_blocks = vec![inside];
-    let cooperability = Cooperability { holds: true, yields_in_blocks, ..Default::default() };
-    let path = "traces/bank.std".to_owned();
     Report {
         schema: SCHEMA.to_owned(),
-        input: Input {
-            path,
-            events: 1_250_000,
-            threads: 12,
-            variables: 5_321,
-            locks: 40,
-            transactions: 88_100,
-            recording: None,
-        },
+        verdicts: verdicts_on(&input, atomicity),
+        input,
         scope: Scope {
             properties: vec!["atomicity".to_owned(), "race".to_owned()],
-            filters: vec!["--except main".to_owned()],
+            filters: vec![Filter::Except { pattern: "main".to_owned() }],
             dropped: 3,
-        },
-        verdicts: Verdicts {
-            atomicity: Some(atomicity),
-            cooperability: Some(cooperability),
-            race: Some(race),
-            ..Verdicts::default()
         },
         findings,
         incomplete: false,
+        rules: [rules::ATOMICITY, rules::RACE].iter().map(RuleHelp::from).collect(),
         notes: Vec::new(),
         code: None,
     }
@@ -199,10 +216,16 @@ fn a_reader_finds_the_way() {
     browser.click("#show-overview");
     let said = browser.run("return document.querySelector('#detail').textContent");
     let said = said.as_str().unwrap();
-    for fact in ["not atomic from event 21 on", "atomicity, race", "--except main", "3 events"] {
+    for fact in [
+        "not atomic (event 21)",
+        "refuted blocks: 0",
+        "atomicity, race",
+        "--except main",
+        "3 events",
+    ] {
         assert!(said.contains(fact), "{fact}: {said}");
     }
-    assert!(said.contains("yield at 9 in Bank.step (event 7, 2 times)"), "{said}");
+    assert!(said.contains("yield at 9 in Bank.step (2 times), event 7"), "{said}");
     let theme = || browser.run("return document.documentElement.dataset.theme");
     let before = theme();
     browser.press("t");
@@ -225,7 +248,7 @@ fn names_stay_names() {
     ];
     let mut findings: Vec<Finding> = (0..).zip(hostile).map(|(i, name)| finding(i, name)).collect();
     for (finding, name) in findings.iter_mut().zip(hostile) {
-        finding.threads.iter_mut().for_each(|e| e.site = name.to_owned());
+        finding.threads.iter_mut().for_each(|e| e.site = Site::method(name));
         finding.id = name.to_owned();
     }
     browser.open(&written(report(findings), &dir));
@@ -251,17 +274,19 @@ fn nothing_is_not_green() {
         browser.run(&script).as_str().unwrap().to_owned()
     };
     let mut clean = report(Vec::new());
-    clean.verdicts.atomicity = Some(Atomicity { holds: true, ..Default::default() });
+    clean.verdicts = verdicts_on(&clean.input, Atomicity::default());
     browser.open(&written(clean.clone(), &dir));
     assert_eq!(text("#detail h2"), "No finding in what was analysed");
     assert_eq!(text("#verdicts"), "✓ atomicity✓ cooperability✓ race");
 
     clean.input.transactions = 0;
+    clean.verdicts = verdicts_on(&clean.input, Atomicity::default());
     browser.open(&written(clean.clone(), &dir));
     assert_eq!(text("#detail h2"), "No finding, but not all was analysed");
     assert_eq!(text("#verdicts"), "∅ atomicity: nothing analysed✓ cooperability✓ race");
 
     clean.input.events = 0;
+    clean.verdicts = verdicts_on(&clean.input, Atomicity::default());
     clean.incomplete = true;
     browser.open(&written(clean, &dir));
     assert_eq!(text("#detail h2"), "Nothing was analysed");
@@ -277,7 +302,7 @@ fn large() -> Report {
     let first = long.threads.remove(0);
     let rest = std::mem::take(&mut long.threads);
     let filler =
-        (0..100_000).map(|i| event(1_000 + i, &format!("worker-{}", i % 16), "r", "table"));
+        (0..100_000).map(|i| event(1_000 + i, &format!("worker-{}", i % 16), Kind::Read, "table"));
     long.threads = std::iter::once(first).chain(filler).collect();
     // What closes the cycle comes at the end.
     for (i, event) in (200_000..).zip(rest) {

@@ -1,5 +1,5 @@
 //! The reader of `pace`, from the beginning and from the middle. Random bytes hardly ever have the
-//! right checksums, so they are put right first: what is behind them is what is to be tried.
+//! right checksums, so they are put right first: what they protect is what is to be tried.
 
 #![no_main]
 

@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
         let mut selected = Selected::new(source, selection, blocks);
         let (events, outcome) = drain(&mut selected);
         assert!(outcome.is_ok());
-        assert!(selected.unmatched().len() <= given);
+        assert!(selected.marker().unmatched().len() <= given);
         let others = |events: &[Event]| -> Vec<Event> {
             events.iter().copied().filter(|e| !is_block(e)).collect()
         };

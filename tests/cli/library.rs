@@ -75,7 +75,7 @@ fn a_java_program_has_the_same_findings() {
     let [process] = &observed.traces[..] else { panic!("{:?}", observed.traces) };
     let checked = process.result.as_ref().unwrap();
     assert_eq!(essence(&as_json(&checked.report)), essence(&by_command));
-    assert_eq!(checked.report.findings.len(), 1);
+    assert!(!checked.report.findings.is_empty());
 
     let recorded = observe.record(folder.path("set.pace")).unwrap();
     assert_eq!(recorded.traces[0].as_ref().unwrap().path, folder.path("set.pace"));

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use paceline_report::model::Report;
+use paceline_report::model::{Report, Severity};
 use tempfile::TempDir;
 
 use super::jdk::{Jdk, Output, PROGRAMS, finish, jdks, wait};
@@ -72,9 +72,9 @@ impl Setup {
 
 /// The methods that were refuted.
 fn refuted(reports: &[Report]) -> Vec<String> {
-    let verdicts = reports.iter().filter_map(|report| report.verdicts.atomicity.as_ref());
-    let labels = verdicts.flat_map(|it| it.refuted.iter().map(|block| block.label.clone()));
-    labels.collect::<BTreeSet<_>>().into_iter().collect()
+    let verdicts = reports.iter().filter_map(|report| report.verdicts.atomicity());
+    let labels = verdicts.flat_map(|it| it.refuted.iter().filter_map(|block| block.label.text()));
+    labels.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 const BOTH: [&str; 2] = ["Declared.marked", "Declared.plain"];
@@ -105,7 +105,7 @@ fn the_set_of_atomic_methods_shrinks_until_none_is_refuted() {
     let (last, before) = reports.split_last().unwrap();
     assert!(before.iter().all(|report| !report.findings.is_empty()));
     assert!(last.findings.is_empty());
-    let shrunk = last.verdicts.atomicity.as_ref().and_then(|it| it.shrunk.clone()).unwrap();
+    let shrunk = last.verdicts.atomicity().and_then(|it| it.shrunk.clone()).unwrap();
     assert_eq!(shrunk.runs, reports.len() as u64);
     assert_eq!(shrunk.not_atomic, BOTH);
     assert!(shrunk.suspects.is_empty());
@@ -126,7 +126,7 @@ fn what_throttled_threads_do_is_recorded_in_part_unless_asked_otherwise() {
         assert_eq!(output.status.code(), Some(0));
         let report = setup.read("r.json").remove(0);
         let is_throttled =
-            report.notes.iter().any(|note| note.contains("throttled for up to 0.4 s"));
+            report.notes.iter().any(|note| note.to_string().contains("throttled for up to 0.4 s"));
         (is_throttled, report.input.events)
     };
     let (is_throttled, part) = of("");
@@ -146,11 +146,11 @@ fn a_recording_has_the_verdict_of_the_run() {
 }
 
 /// Exit status, methods that were refuted, and findings.
-type Verdict = (Option<i32>, Vec<String>, BTreeSet<(String, String)>);
+type Verdict = (Option<i32>, Vec<String>, BTreeSet<(Severity, String)>);
 
 fn verdict((status, reports): &(Option<i32>, Vec<Report>)) -> Verdict {
     let findings = reports.iter().flat_map(|report| &report.findings);
-    let findings = findings.map(|it| (it.severity.clone(), it.title.clone())).collect();
+    let findings = findings.map(|it| (it.severity, it.title.clone())).collect();
     (*status, refuted(reports), findings)
 }
 

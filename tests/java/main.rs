@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use jdk::{Jdk, Output, PROGRAMS, finish, jdks};
-use paceline_report::model::{Finding, Report};
+use paceline_report::model::{Finding, Report, Severity};
 
 #[test]
 fn correct_programs_have_no_findings() {
@@ -52,10 +52,10 @@ fn no_findings(program: &Program, _: ExitStatus, report: &Report) -> Vec<String>
 /// What a program uses is not understood: the report says so, and finds nothing for certain.
 fn only_warned_of(gap: &str, report: &Report) -> Vec<String> {
     let mut wrong = Vec::new();
-    if !report.notes.iter().any(|note| note.contains(gap)) {
+    if !report.notes.iter().any(|note| note.to_string().contains(gap)) {
         wrong.push(format!("no note about {gap}, but {:?}", report.notes));
     }
-    let certain = report.findings.iter().filter(|finding| finding.severity == "violation");
+    let certain = report.findings.iter().filter(|finding| finding.severity == Severity::Violation);
     wrong.extend(certain.map(|finding| format!("not certain: {}", show(finding))).take(3));
     wrong
 }
@@ -194,18 +194,13 @@ fn different(plain: &Output, observed: &Output) -> Vec<String> {
 fn verdict_problem(program: &Program, report: &Report) -> Option<String> {
     let verdicts = &report.verdicts;
     let asked = program.property();
-    let holds = [
-        ("atomicity", verdicts.atomicity.as_ref().map(|it| it.holds)),
-        ("determinism", verdicts.determinism.as_ref().map(|it| it.holds)),
-        ("race", verdicts.race.as_ref().map(|it| it.holds)),
-        ("reduction", verdicts.reduction.as_ref().map(|it| it.holds)),
-    ];
-    let missed = asked.split(',').find(|name| !holds.contains(&(*name, Some(true))));
+    let holds = |name: &str| verdicts.get(name).is_some_and(|verdict| verdict.holds);
+    let missed = asked.split(',').find(|name| !holds(name));
     missed.map(|name| format!("{name} does not hold, or was not decided"))
 }
 
 fn show(finding: &Finding) -> String {
-    let edges: Vec<_> = finding.cycle.iter().map(|it| it.edge.to.target.as_deref()).collect();
+    let edges: Vec<_> = finding.cycle.iter().map(|it| it.edge.to.operation()).collect();
     format!("{} {}: {} {edges:?}", finding.severity, finding.rule, finding.title)
 }
 
@@ -276,8 +271,10 @@ impl Program {
         let expected = self.expected();
         let (rule, label) = expected.split_once(' ').unwrap_or((&expected, ""));
         let rule = if rule == "violation" { "atomicity" } else { rule };
-        let right_rule = finding.rule.starts_with(rule) && finding.severity == "violation";
-        let blamed = finding.blame.as_ref().map_or("", |blame| blame.label.as_str());
+        let right_rule =
+            finding.rule.as_str().starts_with(rule) && finding.severity == Severity::Violation;
+        let blamed =
+            finding.blame.as_ref().and_then(|blame| blame.label.text()).unwrap_or_default();
         let blamed = blamed.split('(').next().unwrap_or_default();
         right_rule && (label.is_empty() || blamed == label) && self.is_about_its_data(finding)
     }
@@ -285,7 +282,7 @@ impl Program {
     /// Every edge of the cycle is on something that the program names.
     fn is_about_its_data(&self, finding: &Finding) -> bool {
         let edges = finding.cycle.iter().flat_map(|it| [&it.edge.from, &it.edge.to]);
-        let targets = edges.filter_map(|event| event.target.as_deref());
+        let targets = edges.filter_map(|event| event.target.as_ref().map(|target| &*target.name));
         let named = |target: &str| {
             let target = without_numbers(target);
             self.values("on").any(|name| target.contains(name))

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use paceline_report::model::Report;
+use paceline_report::model::{Report, Severity};
 
 use super::jdk::{PROGRAMS, finish, jdks};
 
@@ -23,10 +23,10 @@ fn tests_that_maven_runs_are_observed_and_maven_is_not() {
     assert!(!run.out.contains("WARN"), "{}", run.out);
 
     let report: Report = serde_json::from_str(report.trim()).expect("one process, one report");
-    let refuted = &report.verdicts.atomicity.as_ref().unwrap().refuted;
-    let labels: Vec<&str> = refuted.iter().map(|block| block.label.as_str()).collect();
+    let refuted = &report.verdicts.atomicity().unwrap().refuted;
+    let labels: Vec<&str> = refuted.iter().map(|block| block.label.text().unwrap()).collect();
     assert_eq!(labels, ["bank.Account.withdraw"]);
-    assert_eq!(report.findings[0].severity, "violation");
+    assert_eq!(report.findings[0].severity, Severity::Violation);
     assert!(report.input.path.contains("surefire"), "{}", report.input.path);
     assert!(!report.incomplete);
 }

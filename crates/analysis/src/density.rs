@@ -1,19 +1,20 @@
-//! Interference density: how many places of a program must be read with other threads in mind,
+//! Interference density: at how many points of a program a reader must keep other threads in mind,
 //! under three ways to reason about it (§7.1 of the cooperability paper, Figure 7).
 //!
-//! - *preemptive*: the places of accesses to shared variables and of acquires;
-//! - *atomic*: those of them that are outside of atomic blocks, and the places where an atomic
+//! - *preemptive*: accesses to shared variables, and acquires;
+//! - *atomic*: those of them that are outside of atomic blocks, and the points where an atomic
 //!   block is entered from outside: another thread may interfere just before;
-//! - *cooperative*: the places of yields: the written ones, those that a wait or a join implies
-//!   (the paper's figure counts them), and the missing ones.
+//! - *cooperative*: yields: the written ones, those that a wait or a join implies (the paper's
+//!   figure counts them), and the missing ones.
 //!
-//! A place is a site of the trace, counted once however often it is met; events without a location
-//! count as one place. A variable is shared when two threads have accessed it. That may turn out
-//! late, so the places where an unshared variable was accessed are kept. Most variables share
-//! theirs with many others (the elements of an array), so each set of places is stored once.
+//! A point is a site of the trace, counted once however often it is executed; events without a
+//! location count as one point. A variable is shared when two threads have accessed it. That may
+//! turn out late, so the points where an unshared variable was accessed are kept. Most variables
+//! have the same points as many others (the elements of an array), so each set of points is stored
+//! once.
 //!
-//! The paper learns from an atomicity checker which methods are not atomic. Here the caller names
-//! them; all other blocks count as atomic.
+//! The paper uses an atomicity checker to find the methods that are not atomic. Here the caller
+//! names them; all other blocks count as atomic.
 
 use std::ops::ControlFlow;
 
@@ -28,11 +29,11 @@ use crate::cooperability::Inferred;
 pub struct Options {
     /// Blocks with these labels are not atomic.
     pub not_atomic: HashSet<LabelId>,
-    /// A join yields only to the joined thread, so it is no yield.
+    /// A join yields only to the joined thread, so it does not count as a yield.
     pub join_yields_to_child: bool,
 }
 
-/// Points under one semantics.
+/// The points under one way of reasoning.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measure {
     /// How many interference points there are.
@@ -44,13 +45,13 @@ pub struct Measure {
 /// One program: a row of Figure 7.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Row {
-    /// How many threads acted.
+    /// How many threads had events.
     pub threads: usize,
     /// Lines of code, if known.
     pub lines: Option<u64>,
     /// Every access and acquire.
     pub preemptive: Measure,
-    /// Those outside of atomic blocks, and calls of atomic methods.
+    /// Those outside of atomic blocks, and entries of atomic blocks.
     pub atomic: Measure,
     /// Yields.
     pub cooperative: Measure,
@@ -62,7 +63,7 @@ pub struct Density {
     options: Options,
     threads: Vec<Thread>,
     variables: Vec<Variable>,
-    sets: PlaceSets,
+    sets: PointSets,
     preemptive: HashSet<Site>,
     atomic: HashSet<Site>,
     yields: HashSet<Site>,
@@ -85,12 +86,12 @@ enum Variable {
 }
 
 impl Density {
-    /// A fresh one.
+    /// Starts counting.
     pub fn new(options: Options) -> Density {
         Density { options, ..Density::default() }
     }
 
-    /// What was counted, with the missing yields of the same trace, in a program of so many lines.
+    /// The counts, with the missing yields of the same trace, for a program of this many lines.
     pub fn row(&self, missing: &Inferred, lines: Option<u64>) -> Row {
         let measure = |points: usize| Measure {
             points,
@@ -125,8 +126,8 @@ impl Density {
             | Op::AtomicWrite(x)
             | Op::AtomicUpdate(x) => self.access(event, x),
             Op::Acquire(_) | Op::AcquireShared(_) | Op::PostWait(_) => {
-                let place = self.place(event);
-                self.count(place);
+                let point = self.point(event);
+                self.count(point);
             }
             Op::Begin(label) => self.begin(event, label),
             Op::End(_) => self.end(event.thread),
@@ -149,30 +150,30 @@ impl Density {
         }
     }
 
-    fn place(&self, event: &Event) -> Place {
-        Place { site: event.site, atomic: self.threads[event.thread.index()].depth > 0 }
+    fn point(&self, event: &Event) -> Point {
+        Point { site: event.site, atomic: self.threads[event.thread.index()].depth > 0 }
     }
 
-    fn count(&mut self, place: Place) {
-        self.preemptive.insert(place.site);
-        if !place.atomic {
-            self.atomic.insert(place.site);
+    fn count(&mut self, point: Point) {
+        self.preemptive.insert(point.site);
+        if !point.atomic {
+            self.atomic.insert(point.site);
         }
     }
 
     fn access(&mut self, event: &Event, x: VarId) {
-        let place = self.place(event);
+        let point = self.point(event);
         let (owner, set) = match self.variables[x.index()] {
-            Variable::Untouched => (event.thread, PlaceSets::EMPTY),
+            Variable::Untouched => (event.thread, PointSets::EMPTY),
             Variable::Private(owner, set) => (owner, set),
-            Variable::Shared => return self.count(place),
+            Variable::Shared => return self.count(point),
         };
-        let set = self.sets.with(set, place);
+        let set = self.sets.with(set, point);
         if owner == event.thread {
             self.variables[x.index()] = Variable::Private(owner, set);
         } else {
             self.variables[x.index()] = Variable::Shared;
-            self.sets.places(set).to_vec().into_iter().for_each(|place| self.count(place));
+            self.sets.points(set).to_vec().into_iter().for_each(|point| self.count(point));
         }
     }
 
@@ -202,56 +203,56 @@ impl Analysis for Density {
     fn finish(&mut self) {}
 }
 
-/// Where something happened.
+/// Where an access or acquire happened.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Place {
+struct Point {
     site: Site,
-    /// Inside of an atomic block.
+    /// Whether it was inside of an atomic block.
     atomic: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct SetId(u32);
 
-/// Sets of places, each stored once.
-struct PlaceSets {
-    sets: Vec<Vec<Place>>,
-    by_places: HashMap<Vec<Place>, SetId>,
-    /// What a set becomes with one more place.
-    next: HashMap<(SetId, Place), SetId>,
+/// Sets of points, each stored once.
+struct PointSets {
+    sets: Vec<Vec<Point>>,
+    by_points: HashMap<Vec<Point>, SetId>,
+    /// What a set becomes with one more point.
+    next: HashMap<(SetId, Point), SetId>,
 }
 
-impl Default for PlaceSets {
+impl Default for PointSets {
     fn default() -> Self {
-        PlaceSets { sets: vec![Vec::new()], by_places: HashMap::new(), next: HashMap::new() }
+        PointSets { sets: vec![Vec::new()], by_points: HashMap::new(), next: HashMap::new() }
     }
 }
 
-impl PlaceSets {
+impl PointSets {
     const EMPTY: SetId = SetId(0);
 
-    fn places(&self, set: SetId) -> &[Place] {
+    fn points(&self, set: SetId) -> &[Point] {
         &self.sets[set.0 as usize]
     }
 
-    /// The set with one more place.
-    fn with(&mut self, set: SetId, place: Place) -> SetId {
-        if let Some(&next) = self.next.get(&(set, place)) {
+    /// The set with one more point.
+    fn with(&mut self, set: SetId, point: Point) -> SetId {
+        if let Some(&next) = self.next.get(&(set, point)) {
             return next;
         }
-        let next = self.find(set, place);
-        self.next.insert((set, place), next);
+        let next = self.find(set, point);
+        self.next.insert((set, point), next);
         next
     }
 
-    fn find(&mut self, set: SetId, place: Place) -> SetId {
-        let Err(at) = self.places(set).binary_search(&place) else { return set };
-        let mut places = self.places(set).to_vec();
-        places.insert(at, place);
+    fn find(&mut self, set: SetId, point: Point) -> SetId {
+        let Err(at) = self.points(set).binary_search(&point) else { return set };
+        let mut points = self.points(set).to_vec();
+        points.insert(at, point);
         let new = SetId(self.sets.len() as u32);
-        let found = *self.by_places.entry(places.clone()).or_insert(new);
+        let found = *self.by_points.entry(points.clone()).or_insert(new);
         if found == new {
-            self.sets.push(places);
+            self.sets.push(points);
         }
         found
     }
@@ -279,7 +280,7 @@ mod tests {
         [row.preemptive, row.atomic, row.cooperative].map(|m| m.points)
     }
 
-    /// Every event of the notation has a place of its own.
+    /// Every event of the notation has a site of its own.
     fn points_of(line: &str) -> [usize; 3] {
         points(&Trace::parse(line).unwrap(), Options::default())
     }
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn inside_of_an_atomic_block_only_the_call_counts() {
+    fn inside_of_an_atomic_block_only_the_entry_counts() {
         let line = "1:begin(m) 1:acq(l) 1:begin(n) 1:w(x) 1:end(n) 1:end(m) 2:w(x)";
         assert_eq!(points_of(line), [3, 2, 0]);
     }
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!(row.cooperative, Measure { points: 1, density: Some(0.01) });
     }
 
-    /// The definition, with the whole trace at hand.
+    /// The definition, on the whole trace.
     fn plain_points(trace: &Trace) -> [usize; 2] {
         let users = |x: VarId| {
             let of_x = trace.events.iter().filter(|e| e.op.variable() == Some(x));
@@ -359,7 +360,7 @@ mod tests {
     fn points_are_those_of_the_definition() {
         random::check(1000, 60, |trace| {
             let mut trace = trace.clone();
-            // Few places, so that many events share them.
+            // Few sites, so that many events share them.
             trace.events.iter_mut().enumerate().for_each(|(i, e)| {
                 e.site = Site::number((i * i) as u32 % 13);
             });

@@ -4,61 +4,80 @@
 //! and entered again at the same place. The *fingerprint* of a finding is made of just these, as
 //! text, and of no event number, id or thread: so the same bug has the same fingerprint in every
 //! run, and a report can be compared with an earlier one.
+//!
+//! A finding is data. The text of a report is made of it later, where the names are known.
+
+use std::borrow::Cow;
+use std::fmt;
 
 use hashbrown::HashMap;
 use paceline_trace::format::std::show_op;
 use paceline_trace::{LabelId, Site, Symbols};
+use serde::{Deserialize, Serialize};
 
 use crate::explain::{EventRef, Explanation};
 
-macro_rules! rules {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal, $severity:ident;)*) => {
-        /// What is violated.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum Rule {
-            $($(#[$doc])* $variant,)*
-        }
+macro_rules! rule_ids {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal;)*) => {
+        impl RuleId {
+            $($(#[$doc])* pub const $constant: RuleId = RuleId::new($name);)*
 
-        impl Rule {
-            /// Every rule.
-            pub const ALL: &[Rule] = &[$(Rule::$variant,)*];
-
-            /// The stable name.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Rule::$variant => $name,)*
-                }
-            }
-
-            /// Whether its findings are certain.
-            pub fn severity(self) -> Severity {
-                match self {
-                    $(Rule::$variant => Severity::$severity,)*
-                }
-            }
+            /// The rules of the properties that come with Paceline.
+            pub const BUILT_IN: &[RuleId] = &[$(RuleId::$constant,)*];
         }
     };
 }
 
-rules! {
+/// What is violated, by its stable name. Anyone may add rules: what is known about one (its
+/// severity, what it means, what to do) is kept beside the property that looks for it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RuleId(Cow<'static, str>);
+
+rule_ids! {
     /// A block meant to be atomic is not: transactions form a cycle.
-    Atomicity = "atomicity", Violation;
+    ATOMICITY = "atomicity";
     /// Code between yields is interfered with.
-    Cooperability = "cooperability", Violation;
+    COOPERABILITY = "cooperability";
     /// A block meant to be deterministic has conflicting threads inside.
-    ConflictFreedom = "conflict-freedom", Violation;
+    CONFLICT_FREEDOM = "conflict-freedom";
     /// A block meant to be deterministic is not serializable from the outside.
-    ExternalSerializability = "external-serializability", Violation;
+    EXTERNAL_SERIALIZABILITY = "external-serializability";
     /// Two accesses race.
-    Race = "race", Violation;
+    RACE = "race";
     /// No lock protects all accesses of a variable.
-    Lockset = "lockset", Warning;
+    LOCKSET = "lockset";
     /// A block is not reducible.
-    Reduction = "reduction", Warning;
+    REDUCTION = "reduction";
+}
+
+impl RuleId {
+    /// The rule with this name: lower case, words joined by `-`.
+    pub const fn new(name: &'static str) -> RuleId {
+        RuleId(Cow::Borrowed(name))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for RuleId {
+    fn from(name: String) -> RuleId {
+        RuleId(Cow::Owned(name))
+    }
+}
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// How certain a finding is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// It happened in this very run.
     Violation,
@@ -67,6 +86,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// Every severity, the gravest first.
+    pub const ALL: &[Severity] = &[Severity::Violation, Severity::Warning];
+
     /// The stable name.
     pub fn name(self) -> &'static str {
         match self {
@@ -76,13 +98,33 @@ impl Severity {
     }
 }
 
-/// What happened.
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a finding rests on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Story {
+pub enum Grounds {
     /// A cycle between transactions.
     Cycle(Explanation),
-    /// Single events, in time order: the two accesses of a race, an unprotected access.
+    /// Two events in conflict that nothing orders, in time order: the accesses of a race. An order
+    /// that was not observed would take it back.
+    Unordered([EventRef; 2]),
+    /// Single events, in time order: an unprotected access.
     Events(Vec<EventRef>),
+}
+
+impl Grounds {
+    /// The events that show it, in time order.
+    pub fn events(&self) -> &[EventRef] {
+        match self {
+            Grounds::Cycle(explanation) => &explanation.interleaving,
+            Grounds::Unordered(events) => events,
+            Grounds::Events(events) => events,
+        }
+    }
 }
 
 /// A block of the source, as a finding names it.
@@ -98,56 +140,54 @@ pub struct Blame {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// What is violated.
-    pub rule: Rule,
+    pub rule: RuleId,
     /// The block to blame, if one can be named.
     pub blame: Option<Blame>,
     /// What happened, the first time that it was seen.
-    pub story: Story,
+    pub grounds: Grounds,
     /// How often it was seen.
     pub count: u64,
 }
 
 impl Finding {
     /// A finding from a cycle.
-    pub fn from_cycle(rule: Rule, explanation: Explanation, count: u64) -> Finding {
+    pub fn from_cycle(rule: RuleId, explanation: Explanation, count: u64) -> Finding {
         let blamed = explanation.blame.map(|i| explanation.transactions[i]);
         let blame = blamed.and_then(|t| t.label.map(|label| Blame { label, site: t.site }));
-        Finding { rule, blame, story: Story::Cycle(explanation), count }
-    }
-
-    /// How certain it is.
-    pub fn severity(&self) -> Severity {
-        self.rule.severity()
+        Finding { rule, blame, grounds: Grounds::Cycle(explanation), count }
     }
 
     /// The fingerprint, as sixteen hexadecimal digits.
     pub fn id(&self, symbols: &Symbols) -> String {
         let mut hash = Fingerprint::default();
-        hash.text(self.rule.name());
-        match &self.story {
-            Story::Cycle(explanation) => Key::new(explanation).fingerprint(&mut hash, symbols),
-            Story::Events(events) => {
+        hash.text(self.rule.as_str());
+        match &self.grounds {
+            Grounds::Cycle(explanation) => {
+                CycleKey::new(explanation).fingerprint(&mut hash, symbols);
+            }
+            Grounds::Unordered(_) | Grounds::Events(_) => {
                 if let Some(Blame { label, site }) = self.blame {
                     hash.text(&symbols.show_label(label, site));
                 }
-                events.iter().for_each(|e| hash.text(&place(e, symbols)));
+                let events = self.grounds.events();
+                events.iter().for_each(|e| hash.text(&site_or_operation(e, symbols)));
             }
         }
         format!("{:016x}", hash.0)
     }
 }
 
-/// Where an event is; if that is not known, what it does has to tell it from others.
-fn place(at: &EventRef, symbols: &Symbols) -> String {
+/// Where an event is; if that is not known, what it does has to distinguish it from others.
+fn site_or_operation(at: &EventRef, symbols: &Symbols) -> String {
     if at.event.site == Site::UNKNOWN {
         return show_op(&at.event, symbols);
     }
     symbols.show_site(at.event.site)
 }
 
-/// What tells the findings of cycles apart.
+/// What distinguishes the findings of cycles.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct CycleKey {
     label: Option<LabelId>,
     /// Of a block without a label.
     begin: Site,
@@ -155,12 +195,12 @@ struct Key {
     entered_at: Site,
 }
 
-impl Key {
-    fn new(explanation: &Explanation) -> Key {
+impl CycleKey {
+    fn new(explanation: &Explanation) -> CycleKey {
         let first = explanation.transactions[0];
         let named = first.label.is_some_and(LabelId::is_named);
         let last_edge = explanation.edges.len() - 1;
-        Key {
+        CycleKey {
             label: first.label,
             begin: if named { Site::UNKNOWN } else { first.site },
             left_at: explanation.edges[0].from.event.site,
@@ -177,14 +217,14 @@ impl Key {
 
 /// Makes findings of explained cycles, each with the number of transactions that it stands for.
 /// Findings come in the order of their first cycles.
-pub fn group(rule: Rule, cycles: impl IntoIterator<Item = (Explanation, u64)>) -> Vec<Finding> {
+pub fn group(rule: &RuleId, cycles: impl IntoIterator<Item = (Explanation, u64)>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
-    let mut by_key: HashMap<Key, usize> = HashMap::new();
+    let mut by_key: HashMap<CycleKey, usize> = HashMap::new();
     for (explanation, count) in cycles {
         let next = findings.len();
-        let index = *by_key.entry(Key::new(&explanation)).or_insert(next);
+        let index = *by_key.entry(CycleKey::new(&explanation)).or_insert(next);
         if index == next {
-            findings.push(Finding::from_cycle(rule, explanation, count));
+            findings.push(Finding::from_cycle(rule.clone(), explanation, count));
         } else {
             findings[index].count += count;
         }
@@ -228,7 +268,7 @@ mod tests {
         let mut engine = Engine::Auto.start(Options::default());
         let _ = engine.events(&trace.batch());
         let explained = explain(&trace.batch(), engine.cycles());
-        group(Rule::Atomicity, explained.into_iter().flatten().map(|e| (e, 1)))
+        group(&RuleId::ATOMICITY, explained.into_iter().flatten().map(|e| (e, 1)))
     }
 
     const ONCE: &str = "1|begin(m)|1 1|r(x)|2 2|w(x)|9 1|w(x)|3 1|end(m)|4";
@@ -268,21 +308,21 @@ mod tests {
     fn events_have_fingerprints_too() {
         let trace = trace(ONCE);
         let events = |at: &[usize]| {
-            let story = at.iter().map(|&i| EventRef { number: 1, event: trace.events[i] });
-            let story = Story::Events(story.collect());
-            Finding { rule: Rule::Race, blame: None, story, count: 1 }.id(&trace.symbols)
+            let events = at.iter().map(|&i| EventRef { number: 1, event: trace.events[i] });
+            let grounds = Grounds::Events(events.collect());
+            Finding { rule: RuleId::RACE, blame: None, grounds, count: 1 }.id(&trace.symbols)
         };
         assert_eq!(events(&[1, 2]), events(&[1, 2]));
         assert_ne!(events(&[1, 2]), events(&[1, 3]));
     }
 
     #[test]
-    fn events_without_a_place_are_told_apart_by_what_they_do() {
+    fn events_without_a_site_are_distinguished_by_what_they_do() {
         let trace = Trace::parse("1:w(x) 2:w(x) 1:w(y) 2:w(y)").unwrap();
         let race = |at: [usize; 2]| {
             let events = at.map(|i| EventRef { number: 1, event: trace.events[i] });
-            let story = Story::Events(events.to_vec());
-            Finding { rule: Rule::Race, blame: None, story, count: 1 }.id(&trace.symbols)
+            let grounds = Grounds::Unordered(events);
+            Finding { rule: RuleId::RACE, blame: None, grounds, count: 1 }.id(&trace.symbols)
         };
         assert_ne!(race([0, 1]), race([2, 3]));
     }
@@ -296,8 +336,18 @@ mod tests {
     }
 
     #[test]
+    fn the_two_events_of_a_race_have_the_fingerprint_of_any_two_events() {
+        let trace = trace(ONCE);
+        let events = [1, 2].map(|i| EventRef { number: 1, event: trace.events[i] });
+        let id = |grounds| {
+            Finding { rule: RuleId::RACE, blame: None, grounds, count: 1 }.id(&trace.symbols)
+        };
+        assert_eq!(id(Grounds::Unordered(events)), id(Grounds::Events(events.to_vec())));
+    }
+
+    #[test]
     fn names_are_unique() {
-        let names: hashbrown::HashSet<_> = Rule::ALL.iter().map(|r| r.name()).collect();
-        assert_eq!(names.len(), Rule::ALL.len());
+        let names: hashbrown::HashSet<_> = RuleId::BUILT_IN.iter().map(RuleId::as_str).collect();
+        assert_eq!(names.len(), RuleId::BUILT_IN.len());
     }
 }

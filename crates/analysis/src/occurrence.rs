@@ -1,4 +1,4 @@
-//! Parts that findings are made of: an event with its place, and a block with its place.
+//! The parts that findings are made of: an event and a block, each with its source location.
 
 use paceline_trace::{Event, EventNo, Kind, LabelId, LockId, SemaphoreId, Site, ThreadId, VarId};
 
@@ -7,11 +7,11 @@ use paceline_trace::{Event, EventNo, Kind, LabelId, LockId, SemaphoreId, Site, T
 pub struct Occurrence {
     /// Its number.
     pub event: EventNo,
-    /// Who did it.
+    /// Its thread.
     pub thread: ThreadId,
-    /// What was done; the finding says to what.
+    /// The kind of its operation; the finding names the target.
     pub kind: Kind,
-    /// Where in the source.
+    /// Its source location.
     pub site: Site,
 }
 
@@ -23,7 +23,7 @@ impl Occurrence {
     }
 }
 
-/// What the events of a finding are about.
+/// The target that the events of a finding share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Target {
@@ -37,11 +37,11 @@ pub enum Target {
 pub struct Block {
     /// Its `begin` event.
     pub begin: EventNo,
-    /// Who runs it.
+    /// The thread that runs it.
     pub thread: ThreadId,
     /// Its label; see [`Block::name`].
     pub label: LabelId,
-    /// Where it begins.
+    /// The source location of its `begin`.
     pub site: Site,
 }
 
@@ -50,7 +50,7 @@ pub struct Block {
 pub enum BlockName {
     /// The label that the trace gives.
     Label(LabelId),
-    /// A block without a label is known by the place where it begins.
+    /// The location of the `begin`, for a block without a label.
     At(Site),
 }
 

@@ -1,14 +1,14 @@
-//! What is in a trace: counts by kind and by thread, who uses which variables and locks, how long
-//! transactions are.
+//! Counts of what is in a trace: events by kind and by thread, shared variables and locks, lengths
+//! of transactions.
 //!
-//! This runs beside the reader and must never be what it waits for. Each batch is passed over
-//! twice. The first pass counts kinds and follows blocks and locks, and puts all accesses, without
-//! a branch, on a list. The second goes through that list, where no access depends on the one
-//! before it and no branch on what was loaded: cache misses of many variables overlap.
+//! This runs beside the reader and must never slow it down. Each batch is processed in two passes.
+//! The first counts kinds, follows blocks and locks, and puts all accesses on a list without a
+//! branch. The second follows that list, where no access depends on the one before it and no branch
+//! on what was loaded: cache misses of many variables overlap.
 
 use std::ops::ControlFlow;
 
-use paceline_trace::{Batch, Event, IdCounts, Kind, LockId, Op, ThreadId};
+use paceline_trace::{Batch, Event, IdCounts, Kind, LockId, Op, ThreadId, ops};
 
 use crate::Analysis;
 
@@ -37,7 +37,7 @@ pub struct ThreadStats {
     pub kinds: [u64; KINDS],
 }
 
-/// How many variables are used in which way.
+/// How variables are used.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct VariableStats {
     /// Accessed by several threads, and written.
@@ -48,7 +48,7 @@ pub struct VariableStats {
     pub thread_local: u64,
 }
 
-/// How many locks are used in which way.
+/// How locks are used.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LockStats {
     /// Used by any thread.
@@ -57,16 +57,16 @@ pub struct LockStats {
     pub contended: u64,
 }
 
-/// Counts for the outermost blocks and for what is outside of them.
+/// Counts of outermost blocks and of events outside of them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TransactionStats {
     /// Outermost blocks.
     pub blocks: u64,
-    /// Those without an end.
+    /// Outermost blocks without an end.
     pub open_at_end: u64,
     /// Blocks inside of others.
     pub nested: u64,
-    /// The largest number of blocks inside of each other.
+    /// The deepest nesting of blocks.
     pub deepest: u64,
     /// The largest number of outermost blocks that ran at the same time.
     pub running_at_once: u64,
@@ -101,8 +101,8 @@ struct Thread {
     begun: u64,
 }
 
-/// Who used a variable or a lock: the first thread plus one, and two flags. Four bytes, because a
-/// trace may have millions of them.
+/// How a variable or a lock was used: the first thread plus one, and two flags. Four bytes, because
+/// a trace may have millions of variables.
 #[derive(Clone, Copy, Default)]
 struct Use(u32);
 
@@ -131,7 +131,7 @@ impl Use {
 
 /// An access on the list of a batch: the variable, the thread, and whether it writes.
 #[derive(Clone, Copy, Default)]
-struct Access {
+struct ListedAccess {
     variable: u32,
     thread_and_write: u32,
 }
@@ -142,7 +142,7 @@ pub struct Stats {
     threads: Vec<Thread>,
     variables: Vec<Use>,
     locks: Vec<Use>,
-    accesses: Vec<Access>,
+    accesses: Vec<ListedAccess>,
     running: u64,
     blocks: TransactionStats,
 }
@@ -190,7 +190,7 @@ impl Stats {
         grow(&mut self.accesses, events);
     }
 
-    /// The first pass: all but the variables. Says how many accesses are on the list.
+    /// The first pass: all but the variables. Returns how many accesses are on the list.
     fn count_and_list(&mut self, events: &[Event]) -> usize {
         let mut listed = 0;
         for event in events {
@@ -199,7 +199,7 @@ impl Stats {
             thread.events += 1;
             let (variable, is_access, writes) = access(event.op);
             let thread_and_write = event.thread.0 << 1 | u32::from(writes);
-            self.accesses[listed] = Access { variable, thread_and_write };
+            self.accesses[listed] = ListedAccess { variable, thread_and_write };
             listed += usize::from(is_access);
             if !is_access {
                 self.other(event);
@@ -212,25 +212,8 @@ impl Stats {
         match event.op {
             Op::Begin(_) => self.begin(event.thread),
             Op::End(_) => self.end(event.thread),
-            Op::Acquire(lock)
-            | Op::Release(lock)
-            | Op::AcquireShared(lock)
-            | Op::ReleaseShared(lock)
-            | Op::PreWait(lock)
-            | Op::PostWait(lock)
-            | Op::Notify(lock) => self.lock(event.thread, lock),
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Fork(_)
-            | Op::Join(_)
-            | Op::Yield
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {}
+            ops!(Lock(lock)) => self.lock(event.thread, lock),
+            ops!(Access | Thread | Semaphore | Barrier) | Op::Yield => {}
         }
     }
 
@@ -306,22 +289,7 @@ fn access(op: Op) -> (u32, bool, bool) {
     match op {
         Op::Read(x) | Op::AtomicRead(x) => (x.0, true, false),
         Op::Write(x) | Op::AtomicWrite(x) | Op::AtomicUpdate(x) => (x.0, true, true),
-        Op::Acquire(_)
-        | Op::Release(_)
-        | Op::AcquireShared(_)
-        | Op::ReleaseShared(_)
-        | Op::Fork(_)
-        | Op::Join(_)
-        | Op::Begin(_)
-        | Op::End(_)
-        | Op::Yield
-        | Op::PreWait(_)
-        | Op::PostWait(_)
-        | Op::Notify(_)
-        | Op::Post(_)
-        | Op::Take(_)
-        | Op::BarrierEnter(_)
-        | Op::BarrierExit(_) => (0, false, false),
+        ops!(Lock | Thread | Block | Semaphore | Barrier) | Op::Yield => (0, false, false),
     }
 }
 
@@ -364,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_told_apart_by_who_uses_them_and_how() {
+    fn variables_are_classified_by_their_threads_and_writes() {
         let report = stats(
             "1:r(shared) 1:r(constant) 1:w(own) 2:r(shared) 2:r(constant) 3:aw(shared) \
              1:ar(a) 2:arw(a) 3:r(b) 3:w(b)",

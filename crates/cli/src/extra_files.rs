@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use clap::ValueHint;
 use paceline::sources::Sources;
 use paceline_report::html::{self, Page, Snippets};
-use paceline_report::model::{Failure, Finding, Report};
+use paceline_report::model::{Failure, Finding, Report, Site};
 use paceline_report::outcome::Outcome;
 use paceline_report::{dot, svg};
 
@@ -80,10 +80,10 @@ impl ExtraFiles<'_> {
         self.reports.iter().flat_map(|r| &r.findings)
     }
 
-    /// Every place that the findings name.
-    fn sites(&self) -> impl Iterator<Item = &str> {
-        let events = self.findings().flat_map(|f| f.threads.iter().map(|e| e.site.as_str()));
-        let blames = self.findings().filter_map(|f| f.blame.as_ref().map(|b| b.site.as_str()));
+    /// Every site that the findings name.
+    fn sites(&self) -> impl Iterator<Item = &Site> {
+        let events = self.findings().flat_map(|f| f.threads.iter().map(|e| &e.site));
+        let blames = self.findings().filter_map(|f| f.blame.as_ref().map(|b| &b.site));
         events.chain(blames)
     }
 

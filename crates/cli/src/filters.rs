@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::ValueHint;
 use paceline_report::baseline::{self, Baseline};
+use paceline_report::model::{Filter, Note};
 use paceline_report::outcome::{self, Outcome};
 use paceline_report::suppress::{self, Suppressions};
 use paceline_trace::input;
@@ -41,7 +42,7 @@ pub struct Filters {
     baseline: Option<Baseline>,
     write_to: Option<PathBuf>,
     /// What was asked for, for the reports to say so.
-    asked: Vec<String>,
+    asked: Vec<Filter>,
     active: bool,
     max_findings: usize,
 }
@@ -59,10 +60,9 @@ impl Filters {
             baseline.get_or_insert_with(Baseline::default).add(&saved(path)?);
         }
         let write_to = args.write_suppressions.clone();
-        let option = |name: &'static str| move |path: &PathBuf| format!("{name} {}", show(path));
-        let suppress = args.suppress.iter().map(option("--suppress"));
-        let asked: Vec<String> =
-            suppress.chain(args.baseline.iter().map(option("--baseline"))).collect();
+        let suppress = args.suppress.iter().map(|path| Filter::Suppress { file: show(path) });
+        let known = args.baseline.iter().map(|path| Filter::Baseline { file: show(path) });
+        let asked: Vec<Filter> = suppress.chain(known).collect();
         let active = !asked.is_empty() || write_to.is_some();
         Ok(Filters { suppressions, baseline, write_to, asked, active, max_findings })
     }
@@ -111,7 +111,7 @@ impl Filters {
             && report.findings.len() > self.max_findings
         {
             report.findings.truncate(self.max_findings);
-            report.notes.push(paceline::check::MORE_FINDINGS.to_owned());
+            report.notes.push(Note::MoreFindings);
         }
     }
 }

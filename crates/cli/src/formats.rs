@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use paceline_report::outcome::Outcome;
-use paceline_report::place::Root;
+use paceline_report::paths::Root;
 use paceline_report::sarif::{self, Limits};
 use paceline_report::{github, junit, text};
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use paceline_analysis::Analysis;
 use paceline_analysis::atomicity::Engine;
-use paceline_report::{model, recording};
+use paceline_report::model::{self, Filter, Note};
+use paceline_report::recording;
 use paceline_trace::format::Format;
 use paceline_trace::pipeline::Reading;
 use paceline_trace::select::Selection;
@@ -16,7 +17,7 @@ use crate::merging::merge_alike;
 use crate::passes::{self, Passes};
 use crate::progress::{Listener, Progress};
 use crate::property::{
-    self, Atomicity, Conclusion, Decision, Evidence, Property, RedundantAccesses,
+    self, Atomicity, Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses,
 };
 use crate::trace_input::{OpenTrace, ReadOptions, TraceInput, dropped, is_incomplete, notes};
 use crate::{Error, Status, TraceError, stacks};
@@ -247,9 +248,6 @@ pub struct Checked {
     pub status: Status,
 }
 
-/// The note that some findings were left out.
-pub const MORE_FINDINGS: &str = "there are more findings than shown; --max-findings N shows more";
-
 /// A trace about which everything is decided.
 struct Decided<'a> {
     check: &'a Check,
@@ -261,46 +259,48 @@ struct Decided<'a> {
 
 impl Decided<'_> {
     fn report(&self, conclusions: Vec<Conclusion>) -> Checked {
-        let holds = conclusions.iter().all(|c| c.verdict.holds());
+        let holds = conclusions.iter().all(|c| c.verdict.holds);
         let unexplained: usize = conclusions.iter().map(|c| c.unexplained).sum();
-        let mut verdicts = model::Verdicts::default();
-        let (mut findings, mut said) = (Vec::new(), Vec::new());
-        for conclusion in conclusions {
+        let recording = self.open.skipped().recording.as_ref();
+        let input = model::Input {
+            recording: recording.map(recording::model),
+            ..input(self.trace.name(), self.reading, self.open.symbols())
+        };
+        let (mut findings, mut said, mut decided) = (Vec::new(), Vec::new(), Vec::new());
+        for (property, mut conclusion) in self.properties.iter().zip(conclusions) {
+            let info = property.info();
             findings.extend(conclusion.findings);
             said.extend(conclusion.notes);
-            conclusion.verdict.put(&mut verdicts);
+            conclusion.verdict.settle(info.rules, info.needs_blocks, &input);
+            decided.push((info, conclusion.verdict));
         }
-        let recording = self.open.skipped().recording.as_ref();
+        let (verdicts, rules) = in_order(decided);
         if let Some(recording) = recording {
             recording::soften(recording, &mut findings);
         }
         let mut findings = merge_alike(findings);
         let is_found = !findings.is_empty() || !holds;
         let max_findings = self.check.options.max_findings;
-        let more = (findings.len() > max_findings || unexplained > 0).then_some(MORE_FINDINGS);
+        let more = (findings.len() > max_findings || unexplained > 0).then_some(Note::MoreFindings);
         findings.truncate(max_findings);
-        let nothing = self.is_nothing().then_some(NOTHING);
+        let nothing = self.is_nothing().then_some(Note::NothingAnalysed);
         let mut notes = notes(self.open, self.reading);
-        notes.extend(more.map(str::to_owned));
-        notes.extend(said);
-        notes.extend(nothing.map(str::to_owned));
+        notes.extend(more.into_iter().chain(said).chain(nothing));
         let incomplete = is_incomplete(self.open, self.reading);
         let status = match () {
             () if incomplete => Status::Incomplete,
             () if is_found => Status::Findings,
-            () if nothing.is_some() => Status::Nothing,
+            () if self.is_nothing() => Status::Nothing,
             () => Status::Clean,
         };
         let report = model::Report {
             schema: model::SCHEMA.to_owned(),
-            input: model::Input {
-                recording: recording.map(recording::model),
-                ..input(self.trace.name(), self.reading, self.open.symbols())
-            },
+            input,
             scope: self.scope(),
             verdicts,
             findings,
             incomplete: incomplete || self.reading.stopped,
+            rules,
             notes,
             code: None,
         };
@@ -317,12 +317,11 @@ impl Decided<'_> {
     fn scope(&self) -> model::Scope {
         let options = &self.check.options;
         let options = [
-            (options.first_only, "--first"),
-            (options.filter_race_free, "--filter-race-free"),
-            (options.join_yields_to_child, "--join-yields-to-child"),
+            (options.first_only, Filter::FirstOnly),
+            (options.filter_race_free, Filter::RaceFree),
+            (options.join_yields_to_child, Filter::JoinYieldsToChild),
         ];
-        let given = options.iter().filter(|(given, _)| *given);
-        let given = given.map(|(_, name)| (*name).to_owned());
+        let given = options.into_iter().filter(|(given, _)| *given).map(|(_, filter)| filter);
         let mut properties: Vec<String> =
             self.properties.iter().map(|p| p.info().name.to_owned()).collect();
         properties.sort_unstable();
@@ -334,7 +333,18 @@ impl Decided<'_> {
     }
 }
 
-const NOTHING: &str = "nothing was analysed: there is no event, or no block in the trace";
+/// The verdicts by the names of their properties, and the rules that were looked for.
+fn in_order(
+    mut decided: Vec<(&PropertyInfo, model::Verdict)>,
+) -> (model::Verdicts, Vec<model::RuleHelp>) {
+    decided.sort_by_key(|(info, _)| info.name);
+    let (mut verdicts, mut rules) = (model::Verdicts::default(), Vec::new());
+    for (info, verdict) in decided {
+        rules.extend(info.rules.iter().map(model::RuleHelp::from));
+        verdicts.insert(info.name, verdict);
+    }
+    (verdicts, rules)
+}
 
 fn input(path: String, reading: &Reading, symbols: &Symbols) -> model::Input {
     model::Input {

@@ -10,7 +10,8 @@ struct Group {
     first: Finding,
     variables: Vec<String>,
     known: HashSet<String>,
-    remarks: Vec<String>,
+    /// How many remarks the first finding has of its own.
+    own_remarks: usize,
 }
 
 /// Different remarks beyond that number say nothing new.
@@ -18,13 +19,13 @@ const MOST_REMARKS: usize = 3;
 
 /// Puts findings with the same id together, in the order of the first of each.
 pub fn merge_alike(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut indices: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for finding in findings {
-        match places.get(&finding.id) {
-            Some(&place) => groups[place].add(&finding),
+        match indices.get(&finding.id) {
+            Some(&index) => groups[index].add(&finding),
             None => {
-                places.insert(finding.id.clone(), groups.len());
+                indices.insert(finding.id.clone(), groups.len());
                 groups.push(Group::new(finding));
             }
         }
@@ -35,15 +36,14 @@ pub fn merge_alike(findings: Vec<Finding>) -> Vec<Finding> {
 /// What a finding without a cycle is about.
 fn variable(finding: &Finding) -> Option<&String> {
     let last = finding.threads.last().filter(|_| finding.cycle.is_empty());
-    last.and_then(|event| event.target.as_ref())
+    last.and_then(|event| event.target.as_ref()).map(|target| &target.name)
 }
 
 impl Group {
     fn new(first: Finding) -> Group {
         let variables: Vec<String> = variable(&first).cloned().into_iter().collect();
         let known = variables.iter().cloned().collect();
-        let remarks = first.remark.iter().cloned().collect();
-        Group { first, variables, known, remarks }
+        Group { own_remarks: first.remarks.len(), first, variables, known }
     }
 
     fn add(&mut self, other: &Finding) {
@@ -52,23 +52,25 @@ impl Group {
             self.known.insert(variable.clone());
             self.variables.push(variable.clone());
         }
-        let new = |remark: &&String| !self.remarks.contains(remark);
-        if self.remarks.len() < MOST_REMARKS
-            && let Some(remark) = other.remark.as_ref().filter(new)
-        {
-            self.remarks.push(remark.clone());
+        let remarks = &mut self.first.remarks;
+        for remark in &other.remarks {
+            if remarks.len() < MOST_REMARKS && !remarks.contains(remark) {
+                remarks.push(remark.clone());
+            }
         }
     }
 
     fn finish(self) -> Finding {
         let mut finding = self.first;
         match self.variables.len() {
-            0 | 1 => return finding,
+            0 | 1 => {
+                finding.remarks.truncate(self.own_remarks);
+                return finding;
+            }
             2 => finding.title += " (and 1 more variable)",
             n => finding.title += &format!(" (and {} more variables)", n - 1),
         }
         finding.variables = self.variables;
-        finding.remark = finding.remark.is_some().then(|| self.remarks.join("; elsewhere: "));
         finding
     }
 }
@@ -76,30 +78,37 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use paceline_report::model::Event;
+    use paceline_report::model::{
+        Event, Explanation, Remark, RuleId, Severity, Site, Target, TargetKind,
+    };
+    use paceline_trace::Kind;
 
     fn finding(id: &str, variable: &str, remark: Option<&str>) -> Finding {
         let event = Event {
             event: 1,
             thread: "1".to_owned(),
-            kind: "w".to_owned(),
-            target: Some(variable.to_owned()),
-            site: "7".to_owned(),
+            kind: Kind::Write,
+            target: Some(Target { kind: TargetKind::Variable, name: variable.to_owned() }),
+            site: Site::Number(7),
             stack: Vec::new(),
         };
         Finding {
             id: id.to_owned(),
-            rule: "lockset".to_owned(),
-            severity: "warning".to_owned(),
+            rule: RuleId::LOCKSET,
+            severity: Severity::Warning,
             title: format!("about {variable}"),
             blame: None,
+            explanation: Explanation::Events,
             cycle: Vec::new(),
             threads: vec![event],
             refuted: Vec::new(),
             not_refuted: Vec::new(),
             variables: Vec::new(),
             count: 1,
-            remark: remark.map(str::to_owned),
+            remarks: remark
+                .map(|text| Remark::Other { text: text.to_owned() })
+                .into_iter()
+                .collect(),
             code: None,
         }
     }
@@ -116,7 +125,7 @@ mod tests {
         let [a, b] = &merged[..] else { panic!("{merged:?}") };
         assert_eq!((a.title.as_str(), a.count), ("about x (and 2 more variables)", 4));
         assert_eq!(a.variables, ["x", "y", "z"]);
-        assert_eq!(a.remark.as_deref(), Some("one; elsewhere: two"));
+        assert_eq!(a.remark().as_deref(), Some("one; elsewhere: two"));
         assert_eq!(*b, finding("b", "x", None));
     }
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use paceline_report::compose;
 use paceline_report::model::{
-    self, Blame, Code, Confirmed, Failure, Finding, InCode, Input, Problem, RuleHelp, Step,
+    self, Blame, Code, CodeAction, CodeStep, Confirmed, Explanation, Failure, Finding, InCode,
+    Input, Label, Note, Problem, ProblemRule, Remark, RuleHelp, RuleId, Severity,
 };
 use paceline_report::outcome::Outcome;
 use paceline_scan::{Confidence, Report, Rule, ScanError, Site, Warning};
@@ -36,7 +37,7 @@ fn composed(
 ) -> model::Report {
     let counts = &report.counts;
     let shown: Vec<String> = paths.iter().map(|p| show_path(p)).collect();
-    let several = (shown.len() > 1).then(|| format!("scanned together: {}", shown.join(", ")));
+    let several = (shown.len() > 1).then(|| Note::ScannedTogether { paths: shown.clone() });
     model::Report {
         schema: model::SCHEMA.to_owned(),
         input: Input { path: shown.first().cloned().unwrap_or_default(), ..Input::default() },
@@ -44,6 +45,7 @@ fn composed(
         verdicts: model::Verdicts::default(),
         findings: report.warnings.iter().map(|w| finding(w, sources)).collect(),
         incomplete: !report.errors.is_empty(),
+        rules: rules.iter().map(|&rule| help(rule)).collect(),
         notes: several.into_iter().collect(),
         code: Some(Code {
             classes: counts.classes as u64,
@@ -51,15 +53,20 @@ fn composed(
             lines: counts.lines,
             unsure: counts.unsure as u64,
             suppressed: counts.suppressed as u64,
-            rules: rules.iter().map(|&rule| help(rule)).collect(),
         }),
     }
 }
 
 fn help(rule: Rule) -> RuleHelp {
     let (full, fix) = rule.help();
-    let [id, name, short] = [rule.id(), rule.name(), rule.title()].map(str::to_owned);
-    RuleHelp { id, name, short: short + ".", full: full.to_owned(), fix: fix.to_owned() }
+    RuleHelp {
+        id: RuleId::new(rule.id()),
+        severity: Severity::Warning,
+        name: rule.name().to_owned(),
+        short: format!("{}.", rule.title()),
+        full: full.to_owned(),
+        fix: fix.to_owned(),
+    }
 }
 
 fn failure(error: &ScanError) -> Outcome {
@@ -69,7 +76,7 @@ fn failure(error: &ScanError) -> Outcome {
         error: Problem {
             line: None,
             event: None,
-            rule: "unreadable".to_owned(),
+            rule: ProblemRule::Unreadable,
             message: text(&error.message),
         },
     })
@@ -79,19 +86,20 @@ fn finding(warning: &Warning, sources: Option<&Sources>) -> Finding {
     let at = warning.site();
     Finding {
         id: warning.fingerprint(),
-        rule: warning.rule.id().to_owned(),
-        severity: "warning".to_owned(),
+        rule: RuleId::new(warning.rule.id()),
+        severity: Severity::Warning,
         title: text(&warning.message),
-        blame: Some(Blame { label: text(&at.method), site: site(at, sources) }),
+        blame: Some(Blame { label: Label::Named(text(&at.method)), site: site(at, sources) }),
+        explanation: Explanation::Code,
         cycle: Vec::new(),
         threads: Vec::new(),
         refuted: Vec::new(),
         not_refuted: Vec::new(),
         variables: Vec::new(),
         count: 1,
-        remark: remark(warning),
+        remarks: remarks(warning),
         code: Some(InCode {
-            confidence: confidence(warning.confidence).to_owned(),
+            confidence: confidence(warning.confidence),
             fix: text(&warning.fix()),
             steps: steps(warning, sources),
             confirmed: warning.confirmed.as_ref().map(|c| Confirmed {
@@ -103,61 +111,62 @@ fn finding(warning: &Warning, sources: Option<&Sources>) -> Finding {
     }
 }
 
-fn confidence(confidence: Confidence) -> &'static str {
+fn confidence(confidence: Confidence) -> model::Confidence {
     match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
+        Confidence::Low => model::Confidence::Low,
+        Confidence::Medium => model::Confidence::Medium,
+        Confidence::High => model::Confidence::High,
     }
 }
 
 /// Why it is not surer, and what else the same two uses do.
-fn remark(warning: &Warning) -> Option<String> {
-    let mut said = warning.doubts.clone();
-    let locks = warning.also_locks.iter().map(|l| format!("also the lock `{}`", l.expression));
-    said.extend(locks.take(FURTHER));
-    let held = warning.also_held.iter();
-    let held = held.map(|o| format!("also while `{}` is held in {}", o.expression, o.site.method));
-    said.extend(held.take(FURTHER));
-    (!said.is_empty()).then(|| text(&said.join("; ")))
+fn remarks(warning: &Warning) -> Vec<Remark> {
+    let doubts = warning.doubts.iter().map(|doubt| Remark::Doubt { reason: text(doubt) });
+    let locks = warning.also_locks.iter();
+    let locks = locks.map(|lock| Remark::AlsoLock { lock: text(&lock.expression) });
+    let held = warning.also_held.iter().map(|outer| Remark::AlsoHeld {
+        lock: text(&outer.expression),
+        method: text(&outer.site.method),
+    });
+    doubts.chain(locks.take(FURTHER)).chain(held.take(FURTHER)).collect()
 }
 
 /// Of further locks and holders this many are named.
 const FURTHER: usize = 4;
 
-/// From the outer lock to the second use, and the places that were merged into this.
-fn steps(warning: &Warning, sources: Option<&Sources>) -> Vec<Step> {
+/// From the outer lock to the second use, and the uses that were merged into this.
+fn steps(warning: &Warning, sources: Option<&Sources>) -> Vec<CodeStep> {
     let lock = &warning.lock.expression;
     let second = warning.second_lock.as_ref().map_or(lock, |l| &l.expression);
     let mut steps = Vec::new();
-    let mut add = |what: String, at: &Site| {
-        steps.push(Step { what: text(&what), label: text(&at.method), site: site(at, sources) });
+    let mut add = |action: CodeAction, at: &Site| {
+        steps.push(CodeStep { action, method: text(&at.method), site: site(at, sources) });
     };
     if let Some(outer) = &warning.outer {
-        add(format!("holds `{}`", outer.expression), &outer.site);
+        add(CodeAction::Holds { lock: text(&outer.expression) }, &outer.site);
     }
-    warning.path.iter().for_each(|at| add("which calls".to_owned(), at));
-    for (chain, which, lock) in
-        [(&warning.first, "first", lock), (&warning.second, "second", second)]
-    {
+    warning.path.iter().for_each(|at| add(CodeAction::Calls, at));
+    let uses = [
+        (&warning.first, CodeAction::FirstUse { lock: text(lock) }),
+        (&warning.second, CodeAction::SecondUse { lock: text(second) }),
+    ];
+    for (chain, action) in uses {
         for (i, at) in chain.iter().enumerate() {
-            let what = format!("{which} use of `{lock}`");
-            add(if i == 0 { what } else { "by a call of".to_owned() }, at);
+            add(if i == 0 { action.clone() } else { CodeAction::ByCall }, at);
         }
     }
-    warning.also.iter().for_each(|at| add("used again".to_owned(), at));
+    warning.also.iter().for_each(|at| add(CodeAction::UsedAgain, at));
     steps
 }
 
-/// The place of a site: the path of its file if that is known.
-fn site(site: &Site, sources: Option<&Sources>) -> String {
-    let Some(file) = &site.file else { return text(&site.method) };
-    let found = sources.and_then(|s| s.path(Path::new(file))).map(show_path);
-    let file = found.unwrap_or_else(|| text(file));
-    match site.line {
-        Some(line) => format!("{file}:{line}"),
-        None => file,
-    }
+/// A site with the path of its file if that is known.
+fn site(site: &Site, sources: Option<&Sources>) -> model::Site {
+    let file = site.file.as_ref().map(|file| {
+        let found = sources.and_then(|s| s.path(Path::new(file))).map(show_path);
+        found.unwrap_or_else(|| text(file))
+    });
+    let line = site.line.filter(|_| file.is_some()).map(u64::from);
+    model::Site::Source { file, line, method: Some(text(&site.method)) }
 }
 
 /// Names come from class files, which may be hostile.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use paceline_report::compose;
 use paceline_report::html::{Snippet, Snippets};
+use paceline_report::model::Site;
 
 use crate::Error;
 
@@ -46,14 +47,14 @@ impl Sources {
     }
 
     /// The lines around these sites, as far as they are known.
-    pub fn around<'a>(&self, sites: impl Iterator<Item = &'a str>) -> Snippets {
-        let sites: BTreeSet<&str> = sites.collect();
+    pub fn around<'a>(&self, sites: impl Iterator<Item = &'a Site>) -> Snippets {
+        let sites: BTreeSet<&Site> = sites.collect();
         let mut read: HashMap<PathBuf, Vec<String>> = HashMap::new();
         let each = sites.into_iter().filter_map(|site| {
-            let (name, line) = site.rsplit_once(':')?;
+            let (name, line) = site.file_line()?;
             let path = self.file(Path::new(name))?;
             let lines = read.entry(path.to_owned()).or_insert_with(|| lines(path));
-            Some((site.to_owned(), snippet(lines, line.parse().ok()?)?))
+            Some((site.to_string(), snippet(lines, line.try_into().ok()?)?))
         });
         each.collect()
     }
@@ -115,16 +116,17 @@ mod tests {
         dir
     }
 
-    fn around(dir: &Path, sites: &[&str]) -> Snippets {
-        Sources::find(dir).unwrap().around(sites.iter().copied())
+    fn around(dir: &Path, sites: &[(&str, u64)]) -> Snippets {
+        let sites: Vec<Site> = sites.iter().map(|&(file, line)| Site::line(file, line)).collect();
+        Sources::find(dir).unwrap().around(sites.iter())
     }
 
     #[test]
     fn the_lines_around_a_site() {
         let text: String = (1..=20).map(|i| format!("\tline {i}\r\n")).collect();
         let dir = folder(&[("a/Bank.java", &text)]);
-        let found =
-            around(dir.path(), &["Bank.java:9", "Bank.java:1", "Bank.java:99", "Bank.java:0"]);
+        let lines = [9, 1, 99, 0].map(|line| ("Bank.java", line));
+        let found = around(dir.path(), &lines);
         assert_eq!(found.len(), 2);
         let snippet = &found["Bank.java:9"];
         assert_eq!((snippet.first, snippet.line, snippet.lines.len()), (4, 9, 11));
@@ -135,7 +137,10 @@ mod tests {
     #[test]
     fn the_path_with_the_same_end_is_taken() {
         let dir = folder(&[("a/x/m.rs", "ax"), ("b/x/m.rs", "bx"), ("b/y/m.rs", "by")]);
-        let found = around(dir.path(), &["/build/b/x/m.rs:1", "m.rs:1", "x/m.rs:1", "y/m.rs:1"]);
+        let found = around(
+            dir.path(),
+            &["/build/b/x/m.rs", "m.rs", "x/m.rs", "y/m.rs"].map(|file| (file, 1)),
+        );
         let first = |site: &str| found.get(site).map(|s| s.lines[0].as_str());
         assert_eq!(first("/build/b/x/m.rs:1"), Some("bx"));
         assert_eq!(first("y/m.rs:1"), Some("by"));
@@ -146,13 +151,13 @@ mod tests {
     fn nothing_outside_the_folder_is_read() {
         let dir = folder(&[("secret", "secret"), ("src/ok.rs", "fine\n")]);
         let secret = dir.path().join("secret");
-        let sites = ["../secret:1", &format!("{}:1", secret.display()), "ok.rs:1", "?", "17", "x:"];
-        assert_eq!(around(&dir.path().join("src"), &sites).len(), 1);
+        let sites = ["../secret", &secret.display().to_string(), "ok.rs", "?", ""];
+        assert_eq!(around(&dir.path().join("src"), &sites.map(|file| (file, 1))).len(), 1);
     }
 
     #[test]
     fn control_characters_do_not_get_through() {
         let dir = folder(&[("a.c", "a\x1b[31mb")]);
-        assert_eq!(around(dir.path(), &["a.c:1"])["a.c:1"].lines, ["a\\u{1b}[31mb"]);
+        assert_eq!(around(dir.path(), &[("a.c", 1)])["a.c:1"].lines, ["a\\u{1b}[31mb"]);
     }
 }

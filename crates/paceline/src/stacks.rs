@@ -3,9 +3,11 @@
 //! open at each event; where only blocks are declared, it is those.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use paceline_report::{compose, model};
-use paceline_trace::{Batch, Error, Event, EventNo, LabelId, Op, Site, Source as _, ThreadId};
+use paceline_trace::pipeline::{Checking, read_named};
+use paceline_trace::{Error, Event, EventNo, LabelId, Op, Site, Source as _, ThreadId};
 
 use crate::trace_input::TraceInput;
 
@@ -29,19 +31,18 @@ pub fn attach(trace: &TraceInput, findings: &mut [model::Finding]) -> Result<(),
     if stacks.wanted.is_empty() {
         return Ok(());
     }
-    let mut open = trace.open()?;
-    let (mut batch, mut counts) = (Batch::default(), Vec::new());
+    let (mut open, mut marker) = trace.open_marked()?;
     let mut number = 0;
-    while !stacks.wanted.is_empty() {
-        open.read_all(&mut batch, &mut counts)?;
-        if batch.events.is_empty() {
-            break;
+    let (_, outcome) = read_named(&mut open, Checking::Unchecked, |batch, symbols| {
+        marker.prepare(batch, symbols);
+        for event in &batch.events {
+            let counts = marker.counts(event);
+            number += u64::from(counts);
+            stacks.event(counts.then_some(number), event);
         }
-        for (event, &counted) in batch.events.iter().zip(&counts) {
-            number += u64::from(counted);
-            stacks.event(counted.then_some(number), event);
-        }
-    }
+        if stacks.wanted.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    outcome?;
     let symbols = open.symbols();
     for event in findings.iter_mut().flat_map(|f| &mut f.threads) {
         let calls = stacks.found.get(&event.event).map_or(&[][..], Vec::as_slice);

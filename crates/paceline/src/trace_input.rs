@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paceline_analysis::explain::contested::Contested;
-use paceline_report::recording;
+use paceline_report::model::{Filter, Note};
+use paceline_report::{compose, recording};
 use paceline_trace::format::pace::SpoolReader;
 use paceline_trace::format::stream::StreamReader;
 use paceline_trace::format::{self, Format};
 use paceline_trace::input::{self, Input, Progress};
-use paceline_trace::pipeline::{Reading, read_checked, read_known};
-use paceline_trace::select::{Selected, Selection};
-use paceline_trace::validate::Validator;
+use paceline_trace::pipeline::{self, Checking, Reading};
+use paceline_trace::select::{Marker, Selected, Selection};
 use paceline_trace::{Batch, Blocks, Error, NoteKind, Skipped, Source, Symbols};
 use tempfile::NamedTempFile;
 
@@ -96,13 +96,13 @@ impl TraceInput {
     }
 
     /// Which blocks count, as it was asked for; nothing for all of them.
-    pub fn selection(&self, blocks: Blocks) -> Vec<String> {
+    pub fn selection(&self, blocks: Blocks) -> Vec<Filter> {
         let [atomic, except] = self.options.selection.patterns();
-        let option = |name: &'static str| move |pattern: String| format!("{name} {pattern}");
         let default = blocks == Blocks::Methods && atomic.is_empty();
-        let default = default.then(|| "methods named main or run are not atomic".to_owned());
-        let atomic = atomic.into_iter().map(option("--atomic"));
-        atomic.chain(default).chain(except.into_iter().map(option("--except"))).collect()
+        let default = default.then_some(Filter::EntryMethods);
+        let atomic = atomic.into_iter().map(|pattern| Filter::Atomic { pattern });
+        let except = except.into_iter().map(|pattern| Filter::Except { pattern });
+        atomic.chain(default).chain(except).collect()
     }
 
     /// What a running program sends. If it has selected the blocks itself, all of them count.
@@ -126,18 +126,29 @@ impl TraceInput {
 
     /// Starts reading.
     pub fn open(&self) -> Result<OpenTrace, Error> {
-        if let Some((copied, spool)) = self.copied.as_ref().zip(self.spool.as_ref()) {
-            let file = BufReader::with_capacity(1 << 18, spool.reopen()?);
-            let source = Box::new(SpoolReader::new(file, Arc::clone(&copied.symbols)));
-            return Ok(self.open_copy(source, copied.blocks));
-        }
-        let path = self.spool.as_ref().map_or(self.path.as_path(), |spool| spool.path());
-        self.start(input::open(path)?, Some(&self.options.selection))
+        self.open_with(Some(&self.options.selection))
     }
 
     /// Starts reading with every block, atomic or not.
     pub fn open_unselected(&self) -> Result<OpenTrace, Error> {
-        self.start(input::open(&self.path)?, None)
+        self.open_with(None)
+    }
+
+    /// The same, with what decides which events would have been there otherwise.
+    pub fn open_marked(&self) -> Result<(OpenTrace, Marker), Error> {
+        let open = self.open_with(None)?;
+        let marker = Marker::new(self.options.selection.clone(), open.blocks);
+        Ok((open, marker))
+    }
+
+    fn open_with(&self, selection: Option<&Selection>) -> Result<OpenTrace, Error> {
+        if let Some((copied, spool)) = self.copied.as_ref().zip(self.spool.as_ref()) {
+            let file = BufReader::with_capacity(1 << 18, spool.reopen()?);
+            let source = Box::new(SpoolReader::new(file, Arc::clone(&copied.symbols)));
+            return Ok(open_copy(source, selection, copied.blocks));
+        }
+        let path = self.spool.as_ref().map_or(self.path.as_path(), |spool| spool.path());
+        self.start(input::open(path)?, selection)
     }
 
     /// Starts reading what will be read more than once.
@@ -161,12 +172,7 @@ impl TraceInput {
         let source = Box::new(Spooled::new(program, &spooler));
         self.spool = Some(spool);
         self.spooler = Some(spooler);
-        Ok(self.open_copy(source, blocks))
-    }
-
-    fn open_copy(&self, source: Box<dyn Source>, blocks: Blocks) -> OpenTrace {
-        let source = select(source, Some(&self.options.selection), blocks);
-        OpenTrace { source, blocks, size: None, progress: Progress::default() }
+        Ok(open_copy(source, Some(&self.options.selection), blocks))
     }
 
     /// After the first reading: from now on everything comes from the copy, and a program that
@@ -239,14 +245,24 @@ impl TraceInput {
             pass.advance(progress.bytes(), events);
             each(batch)
         };
-        // The copy is our own and was checked when it was made.
-        let (reading, outcome) = match self.copied.is_some() && !self.options.lenient {
-            true => read_known(&mut open.source, each),
-            false => read_checked(&mut open.source, self.options.lenient, each),
-        };
+        let (reading, outcome) = pipeline::read(&mut open.source, self.checking(), each);
         let outcome = if reading.stopped { outcome } else { outcome.and(open.check_whole()) };
         (reading, outcome)
     }
+
+    fn checking(&self) -> Checking {
+        match self.options.lenient {
+            true => Checking::Lenient,
+            // The copy is our own and was checked when it was made.
+            false if self.copied.is_some() => Checking::Unchecked,
+            false => Checking::Strict,
+        }
+    }
+}
+
+fn open_copy(source: Box<dyn Source>, selection: Option<&Selection>, blocks: Blocks) -> OpenTrace {
+    let source = select(source, selection, blocks);
+    OpenTrace { source, blocks, size: None, progress: Progress::default() }
 }
 
 /// A path as it is shown.
@@ -287,47 +303,25 @@ impl TraceInput {
         open: &mut OpenTrace,
         mut each: impl FnMut(&Batch, &Symbols) -> Result<(), E>,
     ) -> Result<Reading, E> {
-        let mut validator = Validator::default();
-        let mut batch = Batch::default();
-        let mut reading = Reading::default();
         let (size, progress) = open.progress();
         let pass = Pass::start(self.listener.as_ref(), doing, size);
-        loop {
-            let outcome = open.read(&mut batch);
-            let at_end = outcome.is_ok() && batch.events.is_empty();
-            batch.first = reading.events + 1;
-            if self.options.lenient {
-                validator.skip_malformed(&mut batch, |event| reading.skip(event));
-            } else if let Err(malformed) = validator.check(&mut batch) {
-                return Err(malformed.explain(open.symbols()).into());
-            }
-            outcome?;
-            if at_end {
-                break;
-            }
-            reading.events += batch.events.len() as u64;
-            each(&batch, open.symbols())?;
-            pass.advance(progress.bytes(), reading.events);
+        let (mut events, mut failed) = (0, None);
+        let (reading, outcome) = pipeline::read_named(open, self.checking(), |batch, symbols| {
+            events += batch.events.len() as u64;
+            pass.advance(progress.bytes(), events);
+            failed = each(batch, symbols).err();
+            if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if let Some(failed) = failed {
+            return Err(failed);
         }
+        outcome?;
         open.check_whole()?;
         Ok(reading)
     }
 }
 
 impl OpenTrace {
-    /// Reads the next events, also of blocks that do not count, and says which of them do.
-    pub fn read_all(&mut self, batch: &mut Batch, counts: &mut Vec<bool>) -> Result<(), Error> {
-        match &mut self.source {
-            Events::All(source) => {
-                source.read(batch)?;
-                counts.clear();
-                counts.resize(batch.events.len(), true);
-                Ok(())
-            }
-            Events::Selected(selected) => selected.read_all(batch, counts),
-        }
-    }
-
     /// What `begin` and `end` stand for.
     pub fn blocks(&self) -> Blocks {
         self.blocks
@@ -356,7 +350,7 @@ impl OpenTrace {
     pub fn unmatched_patterns(&self) -> Vec<String> {
         match &self.source {
             Events::All(_) => Vec::new(),
-            Events::Selected(selected) => selected.unmatched(),
+            Events::Selected(selected) => selected.marker().unmatched(),
         }
     }
 
@@ -364,7 +358,7 @@ impl OpenTrace {
     pub fn selected_labels(&self) -> Option<(usize, usize)> {
         match &self.source {
             Events::All(_) => None,
-            Events::Selected(selected) => Some(selected.labels()),
+            Events::Selected(selected) => Some(selected.marker().labels()),
         }
     }
 }
@@ -443,34 +437,35 @@ impl<R: Read> Read for Tee<R> {
 }
 
 /// What a reader of a report should know about how its trace was read.
-pub fn notes(open: &OpenTrace, reading: &Reading) -> Vec<String> {
+pub fn notes(open: &OpenTrace, reading: &Reading) -> Vec<Note> {
     let skipped = open.skipped();
-    let mut notes = Vec::new();
-    let mut note = |count: u64, what: &str, fate: &str| match count {
-        0 => {}
-        1 => notes.push(format!("1 {what} was {fate}")),
-        _ => notes.push(format!("{count} {what}s were {fate}")),
-    };
-    note(skipped.foreign_lines, "line", "skipped: output of the program, no event");
-    note(skipped.lost_events, "event", "lost: the program printed something in between");
-    for (name, &count) in &skipped.unmodelled {
-        note(count, &format!("`{name}` line"), "skipped: nothing is ordered by this operation");
-    }
-    note(skipped.malformed, "malformed line", "skipped");
-    note(reading.malformed, "malformed event", "skipped");
-    notes.extend(skipped.examples.first().map(|e| format!("first malformed line: {e}")));
-    let first = reading.malformed_examples.first();
-    notes.extend(first.map(|m| format!("first malformed event: {}", m.explain(open.symbols()))));
-    notes.extend(skipped.cut_off.clone());
+    let unmodelled = skipped.unmodelled.iter().map(|(name, &count)| {
+        (count, Note::UnmodelledLines { operation: compose::name(name.as_bytes()), count })
+    });
+    let counted = |count, note: fn(u64) -> Note| (count, note(count));
+    let counts = [
+        counted(skipped.foreign_lines, |count| Note::ForeignLines { count }),
+        counted(skipped.lost_events, |count| Note::LostEvents { count }),
+    ];
+    let malformed = [
+        counted(skipped.malformed, |count| Note::MalformedLines { count }),
+        counted(reading.malformed, |count| Note::MalformedEvents { count }),
+    ];
+    let counts = counts.into_iter().chain(unmodelled).chain(malformed);
+    let mut notes: Vec<Note> =
+        counts.filter(|(count, _)| *count > 0).map(|(_, note)| note).collect();
+    let line = skipped.examples.first().map(ToString::to_string);
+    notes.extend(line.map(|problem| Note::FirstMalformedLine { problem }));
+    let event = reading.malformed_examples.first().map(|m| m.explain(open.symbols()).to_string());
+    notes.extend(event.map(|problem| Note::FirstMalformedEvent { problem }));
+    notes.extend(skipped.cut_off.clone().map(|problem| Note::CutOff { problem }));
     notes.extend(skipped.recording.as_ref().map(recording::notes).unwrap_or_default());
-    if let Some((atomic, dropped)) = open.selected_labels() {
-        notes.push(format!(
-            "methods and blocks by name: {atomic} count as atomic, {dropped} do not"
-        ));
+    if let Some((atomic, not_atomic)) = open.selected_labels() {
+        let (atomic, not_atomic) = (atomic as u64, not_atomic as u64);
+        notes.push(Note::SelectedByName { atomic, not_atomic });
     }
-    for pattern in open.unmatched_patterns() {
-        notes.push(format!("the pattern `{pattern}` matches no method"));
-    }
+    let unmatched = open.unmatched_patterns().into_iter();
+    notes.extend(unmatched.map(|pattern| Note::UnmatchedPattern { pattern }));
     notes
 }
 

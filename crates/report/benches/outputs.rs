@@ -7,7 +7,7 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use paceline_report::html::{Page, Snippets, page};
 use paceline_report::outcome::{self, Outcome};
-use paceline_report::place::Root;
+use paceline_report::paths::Root;
 use paceline_report::sarif::{self, Limits};
 use paceline_report::suppress::{self, Suppressions};
 use paceline_report::{baseline, dot, github, junit, perfetto, svg, text};

@@ -2,16 +2,12 @@
 //!
 //! Findings are compared by their ids, which are the same in every run, and whatever trace they
 //! come from: the same bug may show in another one. What has gone may also just not have happened
-//! this time: it is told as not seen, no more.
+//! this time: it is reported as not seen, no more.
 
 use std::collections::HashSet;
 
-use paceline_analysis::finding::Rule;
-
-use crate::model::{Finding, Report};
+use crate::model::{Finding, Note, Report, RuleId};
 use crate::outcome::Outcome;
-use crate::rules::was_decided;
-use crate::scope;
 
 /// The findings that were known before.
 #[derive(Default, Debug)]
@@ -34,13 +30,9 @@ impl Baseline {
     /// those of the baseline that were looked for and not seen in any.
     pub fn apply<'r>(&self, reports: impl IntoIterator<Item = &'r mut Report>) -> Vec<&Finding> {
         let mut seen = HashSet::new();
-        let mut looked_for = HashSet::new();
+        let mut looked_for: HashSet<RuleId> = HashSet::new();
         for report in reports {
-            let rules = Rule::ALL.iter().map(|rule| rule.name());
-            let decided = rules.filter(|rule| was_decided(rule, &report.verdicts));
-            looked_for.extend(decided.map(str::to_owned));
-            looked_for
-                .extend(report.code.iter().flat_map(|c| &c.rules).map(|rule| rule.id.clone()));
+            looked_for.extend(report.rules.iter().map(|rule| rule.id.clone()));
             let before = report.findings.len();
             report.findings.retain(|finding| {
                 let known = self.ids.contains(&finding.id);
@@ -50,17 +42,16 @@ impl Baseline {
                 !known
             });
             let (new, known) = (report.findings.len(), before - report.findings.len());
-            let new = scope::count(new as u64, "new finding");
-            report.notes.push(format!("{new}; {known} are in the baseline"));
+            report.notes.push(Note::Baseline { new: new as u64, known: known as u64 });
         }
-        let gone = |f: &&Finding| !seen.contains(&f.id) && looked_for.contains(f.rule.as_str());
+        let gone = |f: &&Finding| !seen.contains(&f.id) && looked_for.contains(&f.rule);
         self.findings.iter().filter(gone).collect()
     }
 }
 
-/// A finding that has gone, in one line.
-pub fn gone(finding: &Finding) -> String {
-    format!("not seen any more: {} [{}]", finding.title, finding.id)
+/// The note on a finding that has gone.
+pub fn gone(finding: &Finding) -> Note {
+    Note::NotSeen { title: finding.title.clone(), id: finding.id.clone() }
 }
 
 #[cfg(test)]
@@ -79,22 +70,25 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_left_and_what_has_gone_is_told() {
+    fn only_what_is_new_is_left_and_what_has_gone_is_reported() {
         let all = samples::report(&samples::trace(samples::LINE)).findings;
         let other = Finding { id: "0".repeat(16), ..all[0].clone() };
         let mut baseline = Baseline::default();
         baseline.add(&[with(&all[..1]), samples::failure(), with(std::slice::from_ref(&other))]);
         let not_looked_for =
-            Finding { id: "1".repeat(16), rule: "lockset".into(), ..all[0].clone() };
+            Finding { id: "1".repeat(16), rule: RuleId::LOCKSET, ..all[0].clone() };
         baseline.add(&[with(&[other.clone(), not_looked_for])]);
         let mut now = [with(&all[1..]), with(&all)];
         assert_eq!(applied(&baseline, &mut now), [&other]);
         assert_eq!(now[0].findings(), &all[1..]);
         assert_eq!(now[1].findings(), &all[1..]);
-        let notes = |o: &mut Outcome| o.report_mut().unwrap().notes.last().unwrap().clone();
+        let notes = |o: &mut Outcome| o.report_mut().unwrap().notes.last().unwrap().to_string();
         assert_eq!(notes(&mut now[0]), "1 new finding; 0 are in the baseline");
         assert_eq!(notes(&mut now[1]), "1 new finding; 1 are in the baseline");
-        assert_eq!(gone(&other), "not seen any more: Set.add is not atomic [0000000000000000]");
+        assert_eq!(
+            gone(&other).to_string(),
+            "not seen any more: Set.add is not atomic [0000000000000000]"
+        );
     }
 
     #[test]

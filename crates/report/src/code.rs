@@ -1,9 +1,9 @@
 //! What only reports about code have, in the words that all outputs share: how much was read, and
-//! the way through the code that leads to a finding.
+//! the steps through the code that lead to a finding.
 
 use std::fmt::Write as _;
 
-use crate::model::{Code, Finding, InCode, Report, Step};
+use crate::model::{Code, CodeStep, Finding, InCode, Report, Site};
 use crate::stats::thousands;
 use crate::table::wrap;
 
@@ -48,16 +48,18 @@ pub fn facts(finding: &Finding, code: &InCode, indent: usize) -> Vec<(&'static s
     facts
 }
 
-/// The way through the code, one step a line.
+/// The steps through the code, one a line.
 pub fn steps(code: &InCode) -> String {
     let mut out = String::new();
-    for Step { what, label, site } in &code.steps {
-        let _ = writeln!(out, "  {what:<22} {}", place(site, label));
+    for CodeStep { action, method, site } in &code.steps {
+        let action = action.to_string();
+        let _ = writeln!(out, "  {action:<22} {}", whereabouts(site, method));
     }
     out
 }
 
 /// Where a step is: the method alone if its source is not known.
-pub fn place(site: &str, label: &str) -> String {
-    if site == label { label.to_owned() } else { format!("{site} in {label}") }
+fn whereabouts(site: &Site, method: &str) -> String {
+    let site = site.to_string();
+    if site == method { site } else { format!("{site} in {method}") }
 }

@@ -1,11 +1,16 @@
-//! Puts names to what the analyses found.
+//! Puts names to what the analyses found: from here on a report knows no ids.
+
+use std::borrow::Cow;
 
 use paceline_analysis::explain::{BlockRef, EventRef, Explanation, TransactionRef};
-use paceline_analysis::finding::{Finding, Rule, Story};
+use paceline_analysis::finding::{Finding, Grounds};
 use paceline_trace::format::std::operand;
-use paceline_trace::{Error, ErrorKind, Event, LabelId, Site, Symbols, ThreadId, show_name};
+use paceline_trace::{
+    Error, ErrorKind, Event, LabelId, Site, SiteKind, SiteView, Symbols, ThreadId, show_name,
+};
 
-use crate::model;
+use crate::model::{self, Label, ProblemRule, Target, TargetKind};
+use crate::rules::RuleInfo;
 
 /// A name as it may be shown anywhere: readable, and without anything that a terminal obeys.
 pub fn name(bytes: &[u8]) -> String {
@@ -33,23 +38,45 @@ pub fn thread(id: ThreadId, symbols: &Symbols) -> String {
     name(symbols.threads.name(id.0))
 }
 
-/// A block's label.
-pub fn label(label: LabelId, site: Site, symbols: &Symbols) -> String {
-    name(symbols.show_label(label, site).as_bytes())
+/// A block's label; one without a name is called by its site.
+pub fn label(label: LabelId, at: Site, symbols: &Symbols) -> Label {
+    if label.is_named() {
+        return Label::Named(name(symbols.show_label(label, at).as_bytes()));
+    }
+    match site(at, symbols) {
+        model::Site::Unknown => Label::Nameless,
+        known @ (model::Site::Number(_) | model::Site::Source { .. }) => {
+            Label::AtSite(known.to_string())
+        }
+    }
 }
 
 /// A place in the source.
-pub fn site(site: Site, symbols: &Symbols) -> String {
-    name(symbols.show_site(site).as_bytes())
+pub fn site(site: Site, symbols: &Symbols) -> model::Site {
+    match site.kind() {
+        SiteKind::Unknown => model::Site::Unknown,
+        SiteKind::Number(number) => model::Site::Number(number.into()),
+        SiteKind::Entry(_) => {
+            let SiteView { file, line, method, .. } = symbols.site_view(site);
+            let safe = |text: Cow<'_, str>| name(text.as_bytes());
+            let (file, method) = (file.map(safe), method.map(safe));
+            if file.is_none() && method.is_none() {
+                return model::Site::Unknown;
+            }
+            model::Site::Source { file, line: line.map(u64::from), method }
+        }
+    }
 }
 
 /// An event.
 pub fn event(number: u64, event: &Event, symbols: &Symbols) -> model::Event {
+    let kind = event.op.kind();
+    let operand = operand(event.op, symbols).map(|operand| name(&operand));
     model::Event {
         event: number,
         thread: thread(event.thread, symbols),
-        kind: event.op.kind().name().to_owned(),
-        target: operand(event.op, symbols).map(|operand| name(&operand)),
+        kind,
+        target: TargetKind::of(kind).zip(operand).map(|(kind, name)| Target { kind, name }),
         site: site(event.site, symbols),
         stack: Vec::new(),
     }
@@ -73,19 +100,17 @@ pub fn block(block: &BlockRef, symbols: &Symbols) -> model::Block {
     }
 }
 
-/// A finding.
-pub fn finding(finding: &Finding, symbols: &Symbols) -> model::Finding {
-    let explanation = match &finding.story {
-        Story::Cycle(explanation) => Some(explanation),
-        Story::Events(_) => None,
+/// A finding of this rule.
+pub fn finding(finding: &Finding, rule: &RuleInfo, symbols: &Symbols) -> model::Finding {
+    let (explanation, cycle) = match &finding.grounds {
+        Grounds::Cycle(cycle) => (model::Explanation::Cycle, Some(cycle)),
+        Grounds::Unordered(_) => (model::Explanation::Unordered, None),
+        Grounds::Events(_) => (model::Explanation::Events, None),
     };
-    let events = match &finding.story {
-        Story::Cycle(explanation) => &explanation.interleaving,
-        Story::Events(events) => events,
-    };
-    let threads: Vec<_> = events.iter().map(|at| event_ref(at, symbols)).collect();
+    let threads: Vec<_> =
+        finding.grounds.events().iter().map(|at| event_ref(at, symbols)).collect();
     let blocks = |of: fn(&Explanation) -> &[BlockRef]| {
-        explanation.map_or_else(Vec::new, |e| of(e).iter().map(|b| block(b, symbols)).collect())
+        cycle.map_or_else(Vec::new, |e| of(e).iter().map(|b| block(b, symbols)).collect())
     };
     let blame = finding.blame.map(|b| model::Blame {
         label: label(b.label, b.site, symbols),
@@ -93,22 +118,23 @@ pub fn finding(finding: &Finding, symbols: &Symbols) -> model::Finding {
     });
     model::Finding {
         id: finding.id(symbols),
-        rule: finding.rule.name().to_owned(),
-        severity: finding.severity().name().to_owned(),
-        title: title(finding.rule, blame.as_ref(), &threads),
+        rule: finding.rule.clone(),
+        severity: rule.severity,
+        title: rule.title.of(blame.as_ref(), &threads),
         blame,
-        cycle: explanation.map_or_else(Vec::new, |e| cycle(e, symbols)),
+        explanation,
+        cycle: cycle.map_or_else(Vec::new, |e| transactions(e, symbols)),
         threads,
         refuted: blocks(|e| &e.refuted),
         not_refuted: blocks(|e| &e.not_refuted),
         variables: Vec::new(),
         count: finding.count,
-        remark: None,
+        remarks: Vec::new(),
         code: None,
     }
 }
 
-fn cycle(explanation: &Explanation, symbols: &Symbols) -> Vec<model::Transaction> {
+fn transactions(explanation: &Explanation, symbols: &Symbols) -> Vec<model::Transaction> {
     let steps = explanation.transactions.iter().zip(&explanation.edges);
     steps
         .map(|(transaction, edge)| model::Transaction {
@@ -125,68 +151,22 @@ fn cycle(explanation: &Explanation, symbols: &Symbols) -> Vec<model::Transaction
         .collect()
 }
 
-/// The label of a transaction; none for a single event.
-pub fn transaction_label(transaction: &TransactionRef, symbols: &Symbols) -> Option<String> {
-    transaction.label.map(|l| label(l, transaction.site, symbols))
-}
-
-/// How a block is called in a sentence. One without a name of its own is labelled with its place,
-/// a number or `file:line`, which alone would be no name.
-pub fn block_name(label: &str) -> String {
-    let line = label.rsplit(':').next().unwrap_or(label);
-    if label == "?" {
-        "a block without a name".to_owned()
-    } else if !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()) {
-        format!("the block at {label}")
-    } else {
-        label.to_owned()
-    }
-}
-
-fn title(rule: Rule, blame: Option<&model::Blame>, events: &[model::Event]) -> String {
-    let block = blame.map_or_else(|| "a block".to_owned(), |b| block_name(&b.label));
-    let last = events.last();
-    let target = last.and_then(|e| e.target.as_deref()).unwrap_or("?");
-    let operation = last.map_or_else(String::new, model::Event::operation);
-    match (rule, blame) {
-        (Rule::Atomicity, Some(_)) => format!("{block} is not atomic"),
-        (Rule::Atomicity, None) => {
-            "blocks interfere in a cycle; no single transaction is to blame".to_owned()
-        }
-        (Rule::Cooperability, _) => format!("a yield is missing before {operation}"),
-        (Rule::ConflictFreedom, _) => {
-            format!("{block} is not deterministic: its threads conflict on {target}")
-        }
-        (Rule::ExternalSerializability, Some(_)) => {
-            format!("{block} is not deterministic: others interfere with it")
-        }
-        (Rule::ExternalSerializability, None) => {
-            "deterministic blocks interfere in a cycle; no single one is to blame".to_owned()
-        }
-        (Rule::Race, _) => format!("race on {target}"),
-        (Rule::Lockset, _) => format!("no lock protects {target} at every access"),
-        (Rule::Reduction, _) => {
-            format!("{block} may not be atomic: {operation} breaks the pattern of its locks")
-        }
-    }
+/// The label of a transaction, which may be a single event.
+pub fn transaction_label(transaction: &TransactionRef, symbols: &Symbols) -> Label {
+    transaction.label.map_or(Label::NoBlock, |l| label(l, transaction.site, symbols))
 }
 
 /// What is wrong with an input.
 pub fn failure(path: String, error: &Error) -> model::Failure {
     let (rule, message) = match &error.kind {
-        ErrorKind::Malformed(rule, message) => (rule.name(), message.clone()),
-        ErrorKind::Damaged(message) => ("damaged", message.clone()),
-        ErrorKind::Io(error) => ("unreadable", error.to_string()),
+        ErrorKind::Malformed(rule, message) => (ProblemRule::Malformed(*rule), message.clone()),
+        ErrorKind::Damaged(message) => (ProblemRule::Damaged, message.clone()),
+        ErrorKind::Io(error) => (ProblemRule::Unreadable, error.to_string()),
     };
     model::Failure {
         schema: model::SCHEMA.to_owned(),
         input: model::FailedInput { path },
-        error: model::Problem {
-            line: error.at.line,
-            event: error.at.event,
-            rule: rule.to_owned(),
-            message,
-        },
+        error: model::Problem { line: error.at.line, event: error.at.event, rule, message },
     }
 }
 
@@ -200,15 +180,5 @@ mod tests {
         assert_eq!(name("x\u{202e}y".as_bytes()), "x\\u{202e}y");
         assert_eq!(name("naïve".as_bytes()), "naïve");
         assert_eq!(name(b"a\xff"), "a\\xff");
-    }
-
-    #[test]
-    fn a_place_alone_is_no_name() {
-        assert_eq!(block_name("Set.add"), "Set.add");
-        assert_eq!(block_name("7"), "the block at 7");
-        assert_eq!(block_name("Set.java:17"), "the block at Set.java:17");
-        assert_eq!(block_name("std::mutex"), "std::mutex");
-        assert_eq!(block_name("a:"), "a:");
-        assert_eq!(block_name("?"), "a block without a name");
     }
 }

@@ -7,9 +7,9 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{Failure, Finding, Report};
+use crate::model::{Failure, Finding, Report, Severity};
 use crate::outcome::Outcome;
-use crate::place::{self, Place, Root};
+use crate::paths::{self, FileLine, Root};
 use crate::{code, compose, scope, text};
 
 /// The annotations for one trace.
@@ -38,17 +38,20 @@ fn annotated(report: &Report, root: &Root) -> String {
 }
 
 fn annotation(finding: &Finding, root: &Root) -> String {
-    let kind = if finding.severity == "warning" { "warning" } else { "error" };
-    command(kind, place::of_finding(finding, root), &finding.title, &text::brief(finding))
+    let kind = match finding.severity {
+        Severity::Violation => "error",
+        Severity::Warning => "warning",
+    };
+    command(kind, paths::of_finding(finding, root), &finding.title, &text::brief(finding))
 }
 
 fn failed(failure: &Failure, root: &Root) -> String {
-    let place = Place { file: root.relative(&failure.input.path), line: failure.error.line };
+    let place = FileLine { file: root.relative(&failure.input.path), line: failure.error.line };
     let message = format!("{}: {}", failure.input.path, failure.error.message);
-    command("error", Some(place), &failure.error.rule, &message)
+    command("error", Some(place), failure.error.rule.name(), &message)
 }
 
-fn command(kind: &str, place: Option<Place>, title: &str, message: &str) -> String {
+fn command(kind: &str, place: Option<FileLine>, title: &str, message: &str) -> String {
     let mut out = format!("::{kind} ");
     if let Some(place) = place {
         let _ = write!(out, "file={},", property(place.file));

@@ -9,8 +9,8 @@
 //! A finding without a cycle (a race, a warning) has a box for each event instead.
 
 use crate::compose;
-use crate::model::{Event, Finding, Transaction};
-use crate::table::shorten;
+use crate::model::{Event, Explanation, Finding, Site, Transaction};
+use crate::table::{shorten, thread_name};
 
 /// A point; `y` grows downwards.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -23,11 +23,11 @@ pub struct Point {
 /// A transaction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
-    /// Who: the thread.
+    /// The thread.
     pub thread: String,
-    /// What: the block's label, or the operation of a single event.
+    /// The block's label, or the operation of a single event.
     pub name: String,
-    /// Where, and which events.
+    /// The site, and which events.
     pub place: String,
     /// The finding blames it.
     pub blamed: bool,
@@ -88,7 +88,7 @@ const ROW_GAP: f64 = 54.0;
 const SPREAD: f64 = 15.0;
 const LONGEST_NAME: usize = 34;
 const LONGEST_OPERATION: usize = 26;
-/// A picture of more is of use to nobody.
+/// A picture of more would be of no use.
 const MOST_EVENTS: usize = 8;
 
 /// The picture of a finding.
@@ -109,13 +109,14 @@ pub fn graph(finding: &Finding) -> Graph {
 pub fn caption(finding: &Finding) -> String {
     let Finding { rule, severity, count, id, .. } = finding;
     let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
-    let blame = finding.blame.as_ref().map_or_else(String::new, |b| format!(", {}", b.label));
+    let blame = finding.blame.as_ref().and_then(|b| b.label.text());
+    let blame = blame.map_or_else(String::new, |label| format!(", {label}"));
     format!("{rule} {severity}{blame}, seen {times}, id {id}")
 }
 
 /// Whether the conflict itself is an order, and not the lack of one.
 fn is_directed(finding: &Finding) -> bool {
-    !matches!(finding.rule.as_str(), "race" | "conflict-freedom")
+    finding.explanation != Explanation::Unordered
 }
 
 /// Without a cycle, two events are the two in conflict.
@@ -128,26 +129,25 @@ fn clean(text: &str, longest: usize) -> String {
     shorten(&compose::name(text.as_bytes()), longest)
 }
 
-/// A bare number says little.
 fn thread(name: &str) -> String {
-    let number = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
-    clean(&if number { format!("thread {name}") } else { name.to_owned() }, LONGEST_NAME)
+    clean(&thread_name(name), LONGEST_NAME)
 }
 
 /// The site, if it says more than the name, and the events.
-fn place_of(site: &str, name: &str, events: &str) -> String {
-    if site == "?" || site == name {
+fn site_and_events(site: &Site, name: &str, events: &str) -> String {
+    let text = site.to_string();
+    if !site.is_known() || text == name {
         return events.to_owned();
     }
     let room = LONGEST_NAME.saturating_sub(events.chars().count() + 3);
-    format!("{} · {events}", clean(site, room.max(8)))
+    format!("{} · {events}", clean(&text, room.max(8)))
 }
 
 fn of_event(event: &Event) -> Node {
     Node {
         thread: thread(&event.thread),
         name: clean(&event.operation(), LONGEST_NAME),
-        place: place_of(&event.site, "", &format!("event {}", event.event)),
+        place: site_and_events(&event.site, "", &format!("event {}", event.event)),
         blamed: false,
         middle: Point { x: 0.0, y: 0.0 },
     }
@@ -155,7 +155,7 @@ fn of_event(event: &Event) -> Node {
 
 fn of_transaction(transaction: &Transaction, blamed: bool) -> Node {
     let operation = || transaction.edge.from.operation();
-    let name = transaction.label.clone().unwrap_or_else(operation);
+    let name = transaction.label.text().map_or_else(operation, str::to_owned);
     let events = if transaction.first_event == transaction.last_event {
         format!("event {}", transaction.first_event)
     } else {
@@ -163,7 +163,7 @@ fn of_transaction(transaction: &Transaction, blamed: bool) -> Node {
     };
     Node {
         thread: thread(&transaction.thread),
-        place: place_of(&transaction.site, &name, &events),
+        place: site_and_events(&transaction.site, &name, &events),
         name: clean(&name, LONGEST_NAME),
         blamed,
         middle: Point { x: 0.0, y: 0.0 },
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn two_events_of_another_rule_are_ordered() {
-        let graph = graph(&Finding { rule: "cooperability".to_owned(), ..race() });
+        let graph = graph(&Finding { explanation: Explanation::Events, ..race() });
         assert!(graph.directed);
         assert_eq!(graph.arrows[0].label, "conflict");
     }

@@ -9,12 +9,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use paceline_analysis::finding::Rule;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Failure, Report};
-use crate::rules::{self, Help};
 use crate::svg;
+use crate::verdicts::{Section, sections};
 
 /// What a page shows.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +26,7 @@ pub struct Page<'a> {
     pub snippets: &'a Snippets,
 }
 
-/// Source, by the site that it is around.
+/// Source, by the site that it is around, as text.
 pub type Snippets = BTreeMap<String, Snippet>;
 
 /// Some lines of a file.
@@ -49,24 +48,12 @@ struct Data<'a> {
     snippets: &'a Snippets,
     /// For each report, for each finding: its picture.
     graphs: Vec<Vec<String>>,
-    /// What each rule means.
-    advice: BTreeMap<&'static str, Advice>,
+    /// For each report: what its verdicts list beside the findings.
+    sections: Vec<Vec<Section>>,
 }
 
-/// What a finding of a rule means, and what to do about it.
-#[derive(Serialize)]
-struct Advice {
-    full: &'static str,
-    fix: &'static str,
-}
-
-fn advice() -> BTreeMap<&'static str, Advice> {
-    let of = |rule: &Rule| {
-        let Help { full, fix, .. } = rules::help(*rule);
-        (rule.name(), Advice { full, fix })
-    };
-    Rule::ALL.iter().map(of).collect()
-}
+/// Of the lists of a verdict, so many rows are shown.
+const MOST_ROWS: usize = 100;
 
 const HEAD: &str = include_str!("html/head.html");
 const STYLE: &str = include_str!("html/style.css");
@@ -85,12 +72,14 @@ const SCRIPT_ENDS: &str = "</script>\n";
 /// The page.
 pub fn page(page: &Page<'_>) -> Result<String, serde_json::Error> {
     let graphs = |r: &Report| r.findings.iter().map(svg::bare).collect();
+    let sections_of =
+        |r: &Report| r.verdicts.iter().flat_map(|(_, v)| sections(v, MOST_ROWS)).collect();
     let data = Data {
         reports: page.reports,
         failures: page.failures,
         snippets: page.snippets,
         graphs: page.reports.iter().map(graphs).collect(),
-        advice: advice(),
+        sections: page.reports.iter().map(sections_of).collect(),
     };
     let data = harmless(&serde_json::to_string(&data)?);
     let scripts = SCRIPTS.concat();

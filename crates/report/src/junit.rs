@@ -3,14 +3,14 @@
 //! A trace is a test suite. A finding is a failed test of it; a property that holds is one that
 //! passed; a trace that could not be analysed is an error. A property that does not hold although
 //! none of its findings is left (they are suppressed, or in the baseline) counts as skipped: it is
-//! neither green nor news.
+//! neither green nor news. Rules that belong to no property, those for code, pass each by itself.
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use crate::model::{Code, Failure, Finding, Report, RuleHelp, Verdicts};
+use crate::model::{Code, Failure, Finding, Note, Report, RuleHelp, Verdict};
 use crate::outcome::Outcome;
-use crate::place::{self, Place, Root};
+use crate::paths::{self, FileLine, Root};
 use crate::{scope, text};
 
 /// The document.
@@ -64,17 +64,16 @@ fn suite(outcome: &Outcome, root: &Root) -> Suite {
 
 fn analysed(report: &Report, root: &Root) -> Suite {
     let input = &report.input;
-    let mut cases: Vec<Case> = report.findings.iter().map(|f| failure(f, root)).collect();
-    cases.extend(properties(&report.verdicts).into_iter().filter_map(|p| property(p, report)));
-    if let Some(code) = &report.code {
-        cases.extend(code.rules.iter().filter_map(|rule| rule_that_holds(rule, report)));
-    }
+    let mut cases: Vec<Case> = report.findings.iter().map(|f| failure(f, report, root)).collect();
+    let verdicts = report.verdicts.iter();
+    cases.extend(verdicts.filter_map(|(name, verdict)| property(name, verdict, report)));
+    cases.extend(report.rules.iter().filter_map(|rule| rule_that_holds(rule, report)));
     let analysed = format!("analysed: {}", scope::line(report));
     Suite {
         name: input.path.clone(),
         properties: report.code.as_ref().map_or_else(|| trace_sizes(report), code_sizes),
         cases,
-        notes: [analysed].into_iter().chain(report.notes.iter().cloned()).collect(),
+        notes: [analysed].into_iter().chain(report.notes.iter().map(Note::to_string)).collect(),
     }
 }
 
@@ -87,7 +86,7 @@ fn trace_sizes(report: &Report) -> Vec<(&'static str, String)> {
         ("locks", input.locks.to_string()),
         ("transactions", input.transactions.to_string()),
         ("properties", scope.properties.join(", ")),
-        ("filters", scope.filters.join(", ")),
+        ("filters", scope::list(&scope.filters, ", ")),
         ("dropped", scope.dropped.to_string()),
     ]
 }
@@ -102,55 +101,39 @@ fn code_sizes(code: &Code) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The test for a rule of code that found nothing.
+/// The test for a rule that belongs to no verdict and found nothing.
 fn rule_that_holds(rule: &RuleHelp, report: &Report) -> Option<Case> {
-    let name = rule.id.clone();
+    let of_verdict = report.verdicts.iter().any(|(_, verdict)| verdict.rules.contains(&rule.id));
     let found = report.findings.iter().any(|f| f.rule == rule.id);
-    (!found).then(|| Case { class: name.clone(), name, place: None, outcome: None })
+    let name = rule.id.to_string();
+    let holds = !of_verdict && !found;
+    holds.then(|| Case { class: name.clone(), name, place: None, outcome: None })
 }
 
-fn failure(finding: &Finding, root: &Root) -> Case {
+fn failure(finding: &Finding, report: &Report, root: &Root) -> Case {
     Case {
         name: format!("{} [{}]", finding.title, finding.id),
-        class: finding.rule.clone(),
-        place: place::of_finding(finding, root).map(owned),
+        class: finding.rule.to_string(),
+        place: paths::of_finding(finding, root).map(owned),
         outcome: Some(NotPassed {
             element: "failure",
-            kind: finding.severity.clone(),
+            kind: finding.severity.to_string(),
             message: finding.title.clone(),
-            text: text::plain(finding),
+            text: text::plain(finding, report.rule(&finding.rule)),
         }),
     }
 }
 
-fn owned(place: Place) -> (String, Option<u64>) {
+fn owned(place: FileLine) -> (String, Option<u64>) {
     (place.file.to_owned(), place.line)
 }
 
-/// What was decided: its name, the rules of its findings, and whether it holds.
-type Decided = (&'static str, &'static [&'static str], bool);
-
-fn properties(verdicts: &Verdicts) -> Vec<Decided> {
-    let decided = [
-        ("atomicity", &["atomicity"] as &[_], verdicts.atomicity.as_ref().map(|v| v.holds)),
-        ("cooperability", &["cooperability"], verdicts.cooperability.as_ref().map(|v| v.holds)),
-        (
-            "determinism",
-            &["conflict-freedom", "external-serializability"],
-            verdicts.determinism.as_ref().map(|v| v.holds),
-        ),
-        ("race", &["race"], verdicts.race.as_ref().map(|v| v.holds)),
-        ("reduction", &["reduction", "lockset"], verdicts.reduction.as_ref().map(|v| v.holds)),
-    ];
-    decided.into_iter().filter_map(|(name, rules, holds)| Some((name, rules, holds?))).collect()
-}
-
 /// The test for a property, if none of its findings stands for it.
-fn property((name, rules, holds): Decided, report: &Report) -> Option<Case> {
-    if report.findings.iter().any(|f| rules.contains(&f.rule.as_str())) {
+fn property(name: &str, verdict: &Verdict, report: &Report) -> Option<Case> {
+    if report.findings.iter().any(|f| verdict.rules.contains(&f.rule)) {
         return None;
     }
-    let outcome = (!holds).then(|| NotPassed {
+    let outcome = (!verdict.holds).then(|| NotPassed {
         element: "skipped",
         kind: name.to_owned(),
         message: "does not hold, but none of its findings is shown".to_owned(),
@@ -164,7 +147,7 @@ fn failed(failure: &Failure, root: &Root) -> Suite {
     let line = error.line.map_or_else(String::new, |line| format!("line {line}: "));
     let outcome = NotPassed {
         element: "error",
-        kind: error.rule.clone(),
+        kind: error.rule.to_string(),
         message: format!("{line}{}", error.message),
         text: String::new(),
     };

@@ -11,8 +11,9 @@ pub mod html;
 pub mod junit;
 pub mod model;
 pub mod outcome;
+mod paint;
+pub mod paths;
 pub mod perfetto;
-pub mod place;
 pub mod recording;
 pub mod rules;
 pub mod sarif;
@@ -22,6 +23,8 @@ pub mod suppress;
 pub mod svg;
 mod table;
 pub mod text;
+mod v1;
+pub mod verdicts;
 
 /// The tests in here and those of the whole share their samples, which know this library by name.
 #[cfg(test)]

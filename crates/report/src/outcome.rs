@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::compose;
-use crate::model::{Code, Failure, Finding, Report, SCHEMA};
+use crate::model::{Failure, Finding, Report, RuleHelp, SCHEMA};
+use crate::{compose, v1};
 
 /// What came of one trace.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -35,11 +35,11 @@ impl Outcome {
         }
     }
 
-    /// The code that was read, if it is about code.
-    pub fn code(&self) -> Option<&Code> {
+    /// The rules that were looked for.
+    pub fn rules(&self) -> &[RuleHelp] {
         match self {
-            Outcome::Report(report) => report.code.as_ref(),
-            Outcome::Failure(_) => None,
+            Outcome::Report(report) => &report.rules,
+            Outcome::Failure(_) => &[],
         }
     }
 
@@ -60,7 +60,7 @@ impl Outcome {
     }
 }
 
-/// The beginning of a saved report, by which it is told from a trace.
+/// Whether this is the beginning of a saved report, not of a trace.
 pub fn is_saved(head: &[u8]) -> bool {
     head.trim_ascii_start().starts_with(b"{")
 }
@@ -75,8 +75,10 @@ pub fn parse(text: &[u8]) -> Result<Vec<Outcome>, String> {
 
 fn outcome(object: serde_json::Result<Value>) -> Result<Outcome, String> {
     let mut object = object.map_err(|e| format!("not JSON: {e}"))?;
+    let incomplete = |e: serde_json::Error| format!("not a complete report: {e}");
     match object.get("schema").and_then(Value::as_str) {
         Some(SCHEMA) => {}
+        Some(v1::SCHEMA_1) => v1::upgrade(&mut object).map_err(incomplete)?,
         Some(other) => return Err(format!("its schema is `{}`", compose::name(other.as_bytes()))),
         None => return Err("it is no report of paceline".to_owned()),
     }
@@ -87,7 +89,7 @@ fn outcome(object: serde_json::Result<Value>) -> Result<Outcome, String> {
     } else {
         serde_json::from_value(object).map(Outcome::Report)
     };
-    read.map_err(|e| format!("not a complete report: {e}"))
+    read.map_err(incomplete)
 }
 
 fn make_safe(value: &mut Value) {
@@ -122,6 +124,7 @@ mod tests {
         assert_eq!(why("[1]"), "it is no report of paceline");
         assert_eq!(why(r#"{"schema":"paceline/9"}"#), "its schema is `paceline/9`");
         assert!(why(r#"{"schema":"paceline/1"}"#).starts_with("not a complete report"));
+        assert!(why(r#"{"schema":"paceline/2"}"#).starts_with("not a complete report"));
         assert!(why("1|r(x)|1").starts_with("not JSON") || why("1|r(x)|1").contains("no report"));
         assert!(!is_saved(b"1|r(x)|1"));
     }

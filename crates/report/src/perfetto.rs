@@ -18,7 +18,7 @@ use paceline_trace::{Batch, Event, EventNo, LockId, Op, Symbols, ThreadId};
 use serde::Serialize;
 
 use crate::graph::caption;
-use crate::model::{self, Finding, Report};
+use crate::model::{self, Finding, Note, Report};
 use crate::table::thread_name;
 use crate::{compose, scope};
 
@@ -39,7 +39,7 @@ pub struct Writer<W: Write> {
     last: EventNo,
 }
 
-/// What is told about an event of a finding.
+/// What is shown of an event of a finding.
 #[derive(Default)]
 struct Mark {
     /// Titles and ids.
@@ -62,7 +62,7 @@ struct About<'a> {
     trace: &'a str,
     analysed: String,
     findings: usize,
-    notes: &'a [String],
+    notes: Vec<String>,
 }
 
 /// A trace event of the format.
@@ -128,9 +128,9 @@ fn marks(findings: &[Finding]) -> BTreeMap<EventNo, Mark> {
     let mut marks: BTreeMap<EventNo, Mark> = BTreeMap::new();
     let mut arrow = 0;
     for finding in findings {
-        let told = format!("{}: {}", finding.title, caption(finding));
+        let said = format!("{}: {}", finding.title, caption(finding));
         for event in &finding.threads {
-            marks.entry(event.event).or_default().findings.push(told.clone());
+            marks.entry(event.event).or_default().findings.push(said.clone());
         }
         for (from, to) in conflicts(finding) {
             arrow += 1;
@@ -151,7 +151,7 @@ impl<W: Write> Writer<W> {
             trace: &report.input.path,
             analysed: scope::line(report),
             findings: report.findings.len(),
-            notes: &report.notes,
+            notes: report.notes.iter().map(Note::to_string).collect(),
         };
         serde_json::to_writer(&mut writer.out, &about)?;
         writer.out.write_all(b",\"traceEvents\":[\n")?;
@@ -233,10 +233,11 @@ impl<W: Write> Writer<W> {
         match event.op {
             Op::Begin(label) => {
                 let label = compose::label(label, event.site, symbols);
-                let site = Some(compose::site(event.site, symbols));
+                let label = label.text().unwrap_or_default();
+                let site = Some(compose::site(event.site, symbols).to_string());
                 let args = Some(Args { site, ..Args::default() });
                 self.thread(thread).blocks += 1;
-                self.put(&Shown { args, ..shown("B", blocks_of(thread), at, Some(&label)) })
+                self.put(&Shown { args, ..shown("B", blocks_of(thread), at, Some(label)) })
             }
             Op::Acquire(lock) => self.hold(at, thread, lock, lock_name(lock, symbols)),
             Op::AcquireShared(lock) => {
@@ -336,7 +337,7 @@ impl<W: Write> Writer<W> {
         let name = operation(event, symbols);
         let args = Args {
             event: Some(number),
-            site: Some(compose::site(event.site, symbols)),
+            site: Some(compose::site(event.site, symbols).to_string()),
             findings: &mark.findings,
             ..Args::default()
         };

@@ -1,121 +1,217 @@
-//! What each rule means and what to do about a finding of it: the help that outputs carry along.
+//! The rules of the properties that come with Paceline: what each means, and what to do about a
+//! finding of it. A property lists its rules; one from elsewhere makes a [`RuleInfo`] of its own.
 
-use paceline_analysis::finding::Rule;
+use paceline_analysis::finding::{RuleId, Severity};
 
-use crate::model::Verdicts;
+use crate::model::{Blame, Event, RuleHelp};
 
-/// The help for a rule. Plain text that is Markdown as well.
-#[expect(missing_docs, reason = "the names say it")]
-pub struct Help {
-    /// In camel case, without blanks.
+/// What is known about a rule. Plain text that is Markdown as well.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuleInfo {
+    /// The stable name.
+    pub id: RuleId,
+    /// How certain its findings are.
+    pub severity: Severity,
+    /// A name in camel case, without blanks.
     pub name: &'static str,
     /// What is wrong, in one sentence.
     pub short: &'static str,
     /// What was observed.
     pub full: &'static str,
+    /// What to do about it.
     pub fix: &'static str,
+    /// The title of a finding.
+    pub title: Title,
 }
 
-/// The rule with this name.
-pub fn named(name: &str) -> Option<Rule> {
-    Rule::ALL.iter().copied().find(|rule| rule.name() == name)
+/// How findings of a rule are called: sentences in which `{block}` stands for the block to blame,
+/// `{operation}` for the last event, and `{target}` for what that was done to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Title {
+    /// If a block is to blame.
+    pub blamed: &'static str,
+    /// If none is.
+    pub unblamed: &'static str,
 }
 
-/// Whether an analysis looked for findings of this rule. Not known for rules of later versions.
-pub fn was_decided(rule: &str, verdicts: &Verdicts) -> bool {
-    match named(rule) {
-        Some(Rule::Atomicity) => verdicts.atomicity.is_some(),
-        Some(Rule::Cooperability) => verdicts.cooperability.is_some(),
-        Some(Rule::ConflictFreedom | Rule::ExternalSerializability) => {
-            verdicts.determinism.is_some()
+impl Title {
+    /// The same whether a block is to blame or not.
+    pub const fn always(title: &'static str) -> Title {
+        Title { blamed: title, unblamed: title }
+    }
+
+    /// The title of the finding with this blame and these events.
+    pub fn of(&self, blame: Option<&Blame>, events: &[Event]) -> String {
+        let template = if blame.is_some() { self.blamed } else { self.unblamed };
+        let last = events.last();
+        let mut parts = template.split(['{', '}']);
+        let mut title = parts.next().unwrap_or_default().to_owned();
+        // A text outside of braces follows each name inside.
+        while let Some(name) = parts.next() {
+            match name {
+                "block" => {
+                    let block = blame.and_then(|b| b.label.in_sentence());
+                    title += block.as_deref().unwrap_or("a block");
+                }
+                "operation" => title += &last.map_or_else(String::new, Event::operation),
+                _ => {
+                    let target = last.and_then(|e| e.target.as_ref());
+                    title += target.map_or("?", |target| &target.name);
+                }
+            }
+            title += parts.next().unwrap_or_default();
         }
-        Some(Rule::Race) => verdicts.race.is_some(),
-        Some(Rule::Lockset | Rule::Reduction) => verdicts.reduction.is_some(),
-        None => false,
+        title
     }
 }
 
-/// The help for a rule.
-pub fn help(rule: Rule) -> Help {
-    match rule {
-        Rule::Atomicity => Help {
-            name: "Atomicity",
-            short: "A block that was meant to be atomic is not.",
-            full: "In the observed run another thread worked on the same data between two steps \
-                   of the block, so that no order of whole blocks has the same effect. Each step \
-                   may well be synchronized; all of them together are not.",
-            fix: "Hold one lock from the first to the last of these steps, or use a single atomic \
-                  operation (`putIfAbsent`, `compare_exchange`). If the block need not be atomic, \
-                  say so with `--except`.",
-        },
-        Rule::Cooperability => Help {
-            name: "Cooperability",
-            short: "Another thread interferes where no yield says so.",
-            full: "In the observed run the code between two yields does not behave as if it ran \
-                   without interruption: there is an interference point that is not documented.",
-            fix: "If the interference is intended, mark it with a yield before the operation \
-                  named here. If not, hold a lock over the code between the yields.",
-        },
-        Rule::ConflictFreedom => Help {
-            name: "ConflictFreedom",
-            short: "Threads inside a deterministic block conflict.",
-            full: "Two threads of a block that was meant to be deterministic access the same data \
-                   without an order between them, so the result may depend on the scheduler.",
-            fix: "Give each thread data of its own and combine it after the join, or order the \
-                  two accesses by a join or a barrier. A lock is no cure: it does not fix the \
-                  order.",
-        },
-        Rule::ExternalSerializability => Help {
-            name: "ExternalSerializability",
-            short: "Threads outside a deterministic block interfere with it.",
-            full: "In the observed run other code worked on the data of a block that was meant to \
-                   be deterministic while the block was running, so its result depends on more \
-                   than its inputs.",
-            fix: "Keep others away from the data until the block has ended: a lock around the \
-                  whole block and around the code that interferes, or a copy for the block.",
-        },
-        Rule::Race => Help {
-            name: "Race",
-            short: "Two accesses to a variable race.",
-            full: "Two threads access the same variable, at least one writes, and nothing orders \
-                   the two accesses. What is read is not defined by the memory model.",
-            fix: "Protect both accesses with the same lock, or make the variable atomic or \
-                  volatile, or start or join the threads so that one access comes first.",
-        },
-        Rule::Lockset => Help {
-            name: "Lockset",
-            short: "No lock protects every access to a variable.",
-            full: "The variable is shared between threads and written, and there is no lock that \
-                   is held at all of its accesses. This is a hint, not a proof: other \
-                   synchronization may order the accesses.",
-            fix: "Decide which lock protects the variable and take it at every access. If fork \
-                  and join or atomics order the accesses, suppress the warning.",
-        },
-        Rule::Reduction => Help {
-            name: "Reduction",
-            short: "A block may not be atomic: its locks do not follow the pattern.",
-            full: "A block that acquires locks, works, and then releases them is atomic whatever \
-                   the scheduler does. This one acquires after a release, or accesses unprotected \
-                   data in between. This is a hint, not a proof.",
-            fix: "Take all locks of the block before the first release, or protect the access \
-                  named here. If the block is atomic for another reason, suppress the warning.",
-        },
+impl From<&RuleInfo> for RuleHelp {
+    fn from(info: &RuleInfo) -> RuleHelp {
+        RuleHelp {
+            id: info.id.clone(),
+            severity: info.severity,
+            name: info.name.to_owned(),
+            short: info.short.to_owned(),
+            full: info.full.to_owned(),
+            fix: info.fix.to_owned(),
+        }
     }
 }
+
+/// A block is not atomic.
+pub const ATOMICITY: RuleInfo = RuleInfo {
+    id: RuleId::ATOMICITY,
+    severity: Severity::Violation,
+    name: "Atomicity",
+    short: "A block that was meant to be atomic is not.",
+    full: "In the observed run another thread worked on the same data between two steps of the \
+           block, so that no order of whole blocks has the same effect. Each step may well be \
+           synchronized; all of them together are not.",
+    fix: "Hold one lock from the first to the last of these steps, or use a single atomic \
+          operation (`putIfAbsent`, `compare_exchange`). If the block need not be atomic, say so \
+          with `--except`.",
+    title: Title {
+        blamed: "{block} is not atomic",
+        unblamed: "blocks interfere in a cycle; no single transaction is to blame",
+    },
+};
+
+/// A yield is missing.
+pub const COOPERABILITY: RuleInfo = RuleInfo {
+    id: RuleId::COOPERABILITY,
+    severity: Severity::Violation,
+    name: "Cooperability",
+    short: "Another thread interferes where no yield says so.",
+    full: "In the observed run the code between two yields does not behave as if it ran without \
+           interruption: there is an interference point that is not documented.",
+    fix: "If the interference is intended, mark it with a yield before the operation named here. \
+          If not, hold a lock over the code between the yields.",
+    title: Title::always("a yield is missing before {operation}"),
+};
+
+/// The threads of a deterministic block conflict.
+pub const CONFLICT_FREEDOM: RuleInfo = RuleInfo {
+    id: RuleId::CONFLICT_FREEDOM,
+    severity: Severity::Violation,
+    name: "ConflictFreedom",
+    short: "Threads inside a deterministic block conflict.",
+    full: "Two threads of a block that was meant to be deterministic access the same data without \
+           an order between them, so the result may depend on the scheduler.",
+    fix: "Give each thread data of its own and combine it after the join, or order the two \
+          accesses by a join or a barrier. A lock is no cure: it does not fix the order.",
+    title: Title::always("{block} is not deterministic: its threads conflict on {target}"),
+};
+
+/// Others interfere with a deterministic block.
+pub const EXTERNAL_SERIALIZABILITY: RuleInfo = RuleInfo {
+    id: RuleId::EXTERNAL_SERIALIZABILITY,
+    severity: Severity::Violation,
+    name: "ExternalSerializability",
+    short: "Threads outside a deterministic block interfere with it.",
+    full: "In the observed run other code worked on the data of a block that was meant to be \
+           deterministic while the block was running, so its result depends on more than its \
+           inputs.",
+    fix: "Keep others away from the data until the block has ended: a lock around the whole block \
+          and around the code that interferes, or a copy for the block.",
+    title: Title {
+        blamed: "{block} is not deterministic: others interfere with it",
+        unblamed: "deterministic blocks interfere in a cycle; no single one is to blame",
+    },
+};
+
+/// Two accesses race.
+pub const RACE: RuleInfo = RuleInfo {
+    id: RuleId::RACE,
+    severity: Severity::Violation,
+    name: "Race",
+    short: "Two accesses to a variable race.",
+    full: "Two threads access the same variable, at least one writes, and nothing orders the two \
+           accesses. What is read is not defined by the memory model.",
+    fix: "Protect both accesses with the same lock, or make the variable atomic or volatile, or \
+          start or join the threads so that one access comes first.",
+    title: Title::always("race on {target}"),
+};
+
+/// No lock protects a variable.
+pub const LOCKSET: RuleInfo = RuleInfo {
+    id: RuleId::LOCKSET,
+    severity: Severity::Warning,
+    name: "Lockset",
+    short: "No lock protects every access to a variable.",
+    full: "The variable is shared between threads and written, and there is no lock that is held \
+           at all of its accesses. This is a hint, not a proof: other synchronization may order \
+           the accesses.",
+    fix: "Decide which lock protects the variable and take it at every access. If fork and join \
+          or atomics order the accesses, suppress the warning.",
+    title: Title::always("no lock protects {target} at every access"),
+};
+
+/// A block does not follow the pattern of locks.
+pub const REDUCTION: RuleInfo = RuleInfo {
+    id: RuleId::REDUCTION,
+    severity: Severity::Warning,
+    name: "Reduction",
+    short: "A block may not be atomic: its locks do not follow the pattern.",
+    full: "A block that acquires locks, works, and then releases them is atomic whatever the \
+           scheduler does. This one acquires after a release, or accesses unprotected data in \
+           between. This is a hint, not a proof.",
+    fix: "Take all locks of the block before the first release, or protect the access named here. \
+          If the block is atomic for another reason, suppress the warning.",
+    title: Title::always("{block} may not be atomic: {operation} breaks the pattern of its locks"),
+};
+
+/// Every rule of the properties that come with Paceline.
+pub const BUILT_IN: &[RuleInfo] = &[
+    ATOMICITY,
+    COOPERABILITY,
+    CONFLICT_FREEDOM,
+    EXTERNAL_SERIALIZABILITY,
+    RACE,
+    LOCKSET,
+    REDUCTION,
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::event;
 
     #[test]
     fn every_rule_has_its_own_help() {
-        let all: Vec<Help> = Rule::ALL.iter().map(|&rule| help(rule)).collect();
-        for (i, a) in all.iter().enumerate() {
+        assert!(RuleId::BUILT_IN.iter().eq(BUILT_IN.iter().map(|rule| &rule.id)));
+        for (i, a) in BUILT_IN.iter().enumerate() {
             assert!(a.short.len() <= 80 && a.short.ends_with('.'), "{}", a.short);
-            assert!(all[..i].iter().all(|b| a.name != b.name && a.fix != b.fix));
+            assert!(BUILT_IN[..i].iter().all(|b| a.name != b.name && a.fix != b.fix));
             assert!(a.name.chars().all(char::is_alphanumeric));
         }
-        assert!(Rule::ALL.iter().all(|&rule| named(rule.name()) == Some(rule)));
-        assert_eq!(named("no such rule"), None);
+    }
+
+    #[test]
+    fn names_in_titles_stay_names() {
+        let events = [event(1, "1", paceline_trace::Kind::Write, "{block}")];
+        let title = REDUCTION.title.of(None, &events);
+        assert_eq!(title, "a block may not be atomic: w({block}) breaks the pattern of its locks");
+        assert_eq!(RACE.title.of(None, &events), "race on {block}");
+        assert_eq!(RACE.title.of(None, &[]), "race on ?");
     }
 }

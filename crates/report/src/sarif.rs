@@ -3,8 +3,9 @@
 //!
 //! - A finding is a `result`. Its `ruleId` and its fingerprint are those of the JSON report, so
 //!   it stays the same alert from run to run.
-//! - Its events are one `threadFlow` for each thread; `executionOrder` tells how the threads
+//! - Its events are one `threadFlow` for each thread; `executionOrder` is how the threads
 //!   interleaved.
+//! - The rules are those that the reports looked for.
 //! - A finding whose site names no file of the source is located in the trace: GitHub refuses
 //!   results without a file.
 //! - GitHub refuses files that exceed its limits. What does not fit is left out, violations last,
@@ -16,16 +17,15 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use paceline_analysis::finding::{Rule, Severity};
 use result::{ArtifactLocation, Message, Physical, SarifResult};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use crate::model::{Failure, Finding, Report, RuleHelp};
+use crate::model::{Failure, Finding, Note, Report, RuleHelp, Severity};
 use crate::outcome::Outcome;
-use crate::place::{Place, Root};
-use crate::{rules, scope};
+use crate::paths::{FileLine, Root};
+use crate::scope;
 
 /// What GitHub accepts.
 #[derive(Clone, Copy, Debug)]
@@ -57,15 +57,16 @@ const BASE: &str = "%SRCROOT%";
 /// The document, on one line.
 pub fn document(outcomes: &[Outcome], root: &Root, limits: &Limits) -> String {
     let mut dropped = Dropped::default();
-    let mut results = results(outcomes, root, limits, &mut dropped);
+    let rules = rules(outcomes);
+    let mut results = results(outcomes, &rules, root, limits, &mut dropped);
     let within = fit(&results, limits);
     dropped.results += results.len() - within;
     results.truncate(within);
-    let mut notifications: Vec<Value> = outcomes.iter().flat_map(|o| told(o, root)).collect();
-    notifications.extend(dropped.told(results.len()));
+    let mut notifications: Vec<Value> = outcomes.iter().flat_map(|o| notified(o, root)).collect();
+    notifications.extend(dropped.notified(results.len()));
     let analysed = outcomes.iter().all(|o| matches!(o, Outcome::Report(_)));
     let run = Run {
-        tool: json!({"driver": driver(outcomes)}),
+        tool: json!({"driver": driver(&rules)}),
         invocations: json!([{
             "executionSuccessful": analysed,
             "toolExecutionNotifications": notifications,
@@ -101,54 +102,55 @@ struct Run<'a> {
 /// The results, violations first: these are to be kept if something must go.
 fn results(
     outcomes: &[Outcome],
+    rules: &[&RuleHelp],
     root: &Root,
     limits: &Limits,
     dropped: &mut Dropped,
 ) -> Vec<Box<RawValue>> {
     let found = outcomes.iter().flat_map(|o| o.findings().iter().map(move |f| (o.path(), f)));
     let mut found: Vec<(&str, &Finding)> = found.collect();
-    found.sort_by_key(|(_, finding)| is_warning(finding));
+    found.sort_by_key(|(_, finding)| finding.severity);
     dropped.results = found.len().saturating_sub(limits.results);
     found.truncate(limits.results);
     let results = found.into_iter().map(|(trace, finding)| {
         let kept = finding.threads.len().min(limits.flow_locations);
         dropped.flow_locations += finding.threads.len() - kept;
+        let rule = rules.iter().position(|rule| rule.id == finding.rule);
         // Texts and numbers under names: there is nothing that JSON cannot hold.
-        to_raw_value(&SarifResult::new(trace, finding, kept, root)).ok()
+        to_raw_value(&SarifResult::new(trace, finding, rule, kept, root)).ok()
     });
     results.flatten().collect()
 }
 
-fn is_warning(finding: &Finding) -> bool {
-    finding.severity == Severity::Warning.name()
-}
-
-/// The rules are those that reports about code bring along, or else those for traces.
-fn driver(outcomes: &[Outcome]) -> Value {
-    let mut own: Vec<&RuleHelp> = Vec::new();
-    for rule in outcomes.iter().filter_map(Outcome::code).flat_map(|c| &c.rules) {
-        if !own.iter().any(|known| known.id == rule.id) {
-            own.push(rule);
+/// The rules that were looked for, each once.
+fn rules(outcomes: &[Outcome]) -> Vec<&RuleHelp> {
+    let mut rules: Vec<&RuleHelp> = Vec::new();
+    for rule in outcomes.iter().flat_map(Outcome::rules) {
+        if !rules.iter().any(|known| known.id == rule.id) {
+            rules.push(rule);
         }
     }
-    let rules: Vec<Value> = if own.is_empty() {
-        Rule::ALL.iter().map(|&rule| descriptor(rule)).collect()
-    } else {
-        own.iter().map(|rule| described(rule, Severity::Warning)).collect()
-    };
+    rules
+}
+
+fn driver(rules: &[&RuleHelp]) -> Value {
+    let rules: Vec<Value> = rules.iter().map(|rule| described(rule)).collect();
     json!({"name": "paceline", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules})
 }
 
-fn descriptor(rule: Rule) -> Value {
-    let rules::Help { name, short, full, fix } = rules::help(rule);
-    let [id, name, short, full, fix] = [rule.name(), name, short, full, fix].map(str::to_owned);
-    described(&RuleHelp { id, name, short, full, fix }, rule.severity())
+/// How SARIF calls a severity.
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Violation => "error",
+        Severity::Warning => "warning",
+    }
 }
 
-fn described(help: &RuleHelp, severity: Severity) -> Value {
-    let (level, precision) = match severity {
-        Severity::Violation => ("error", "very-high"),
-        Severity::Warning => ("warning", "medium"),
+fn described(help: &RuleHelp) -> Value {
+    let level = level(help.severity);
+    let precision = match help.severity {
+        Severity::Violation => "very-high",
+        Severity::Warning => "medium",
     };
     json!({
         "id": help.id,
@@ -188,8 +190,8 @@ fn artifact(outcome: &Outcome, root: &Root) -> Value {
 }
 
 /// What a reader should know about a trace.
-fn told(outcome: &Outcome, root: &Root) -> Vec<Value> {
-    let place = Place { file: root.relative(outcome.path()), line: None };
+fn notified(outcome: &Outcome, root: &Root) -> Vec<Value> {
+    let place = FileLine { file: root.relative(outcome.path()), line: None };
     let about = |level: &str, text: &str| {
         let (message, place) = (Message::of(text), Physical::of(place));
         json!({"level": level, "message": message, "locations": [{"physicalLocation": place}]})
@@ -202,7 +204,7 @@ fn told(outcome: &Outcome, root: &Root) -> Vec<Value> {
 
 fn notes(report: &Report) -> Vec<String> {
     let analysed = format!("analysed {}", scope::line(report));
-    [analysed].into_iter().chain(report.notes.iter().cloned()).collect()
+    [analysed].into_iter().chain(report.notes.iter().map(Note::to_string)).collect()
 }
 
 fn problem(failure: &Failure) -> String {
@@ -219,26 +221,26 @@ struct Dropped {
 }
 
 impl Dropped {
-    fn told(&self, results: usize) -> Vec<Value> {
+    fn notified(&self, results: usize) -> Vec<Value> {
         let warning = |text: String| json!({"level": "warning", "message": {"text": text}});
-        let mut told = Vec::new();
+        let mut notified = Vec::new();
         if self.results > 0 {
             let of = results + self.results;
             let text =
                 format!("{} of {of} findings are left out: GitHub takes no more", self.results);
-            told.push(warning(text));
+            notified.push(warning(text));
         }
         if self.flow_locations > 0 {
             let text =
                 format!("{} events are left out of the findings' flows", self.flow_locations);
-            told.push(warning(text));
+            notified.push(warning(text));
         }
         if results > SHOWN {
             let text =
                 format!("GitHub shows {SHOWN} of these {results} findings, severe ones first");
-            told.push(warning(text));
+            notified.push(warning(text));
         }
-        told
+        notified
     }
 }
 

@@ -31,7 +31,7 @@ pub fn asked(report: &Report) -> Vec<String> {
     let filters = match scope.filters.len() {
         0 => "no filter".to_owned(),
         1 => format!("filter: {}", scope.filters[0]),
-        _ => format!("filters: {}", scope.filters.join(", ")),
+        _ => format!("filters: {}", list(&scope.filters, ", ")),
     };
     let dropped = match scope.dropped {
         0 => "nothing dropped".to_owned(),
@@ -39,6 +39,11 @@ pub fn asked(report: &Report) -> Vec<String> {
     };
     let checked = format!("checked {}", scope.properties.join(", "));
     [checked, filters, dropped].into_iter().chain(incomplete).collect()
+}
+
+/// Things one after the other.
+pub fn list<T: ToString>(things: &[T], between: &str) -> String {
+    things.iter().map(T::to_string).collect::<Vec<_>>().join(between)
 }
 
 /// How large the trace or the code is, in pieces.
@@ -55,15 +60,15 @@ pub fn line(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Scope;
+    use crate::model::{Filter, Scope};
 
     #[test]
     fn what_was_left_out_is_said() {
-        let words = |list: &[&str]| list.iter().map(|&w| w.to_owned()).collect();
         let mut report = crate::samples::report_of(Vec::new());
-        report.scope = Scope { properties: words(&["race"]), ..Scope::default() };
+        report.scope = Scope { properties: vec!["race".to_owned()], ..Scope::default() };
         assert_eq!(asked(&report), ["checked race", "no filter", "nothing dropped"]);
-        report.scope.filters = words(&["--except main", "--first"]);
+        report.scope.filters =
+            vec![Filter::Except { pattern: "main".to_owned() }, Filter::FirstOnly];
         (report.scope.dropped, report.incomplete) = (1, true);
         let said = ["filters: --except main, --first", "1 event dropped"];
         assert_eq!(asked(&report)[1..3], said);

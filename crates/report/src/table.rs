@@ -3,12 +3,11 @@
 
 use std::fmt::Write as _;
 
-use owo_colors::OwoColorize as _;
-
 use crate::model::{Event, Finding};
+use crate::paint::Paint as _;
 use crate::stats::thousands;
 
-/// The columns of a terminal that everybody has.
+/// The columns that every terminal has.
 pub const WIDTH: usize = 80;
 /// Room for the event's number.
 const NUMBER: usize = 12;
@@ -17,7 +16,7 @@ const THREAD: usize = 20;
 
 /// More threads than that get no columns of their own: they would not fit.
 const MOST_COLUMNS: usize = 4;
-/// Events that are not shown between two that are; from here on their number is told.
+/// Events that are not shown between two that are; from here on their number is shown.
 const LONG: u64 = 10;
 /// Of a table with more rows, the middle is left out.
 const MOST_ROWS: usize = 60;
@@ -128,8 +127,7 @@ fn threads(finding: &Finding) -> Vec<&str> {
 fn what(event: &Event, room: usize) -> String {
     let operation = event.operation();
     let with_site = format!("{operation} {}", event.site);
-    let has_site = event.site != "?";
-    if has_site && with_site.chars().count() <= room {
+    if event.site.is_known() && with_site.chars().count() <= room {
         return format!("{operation} {}", event.site.dimmed());
     }
     shorten(&operation, room)
@@ -154,7 +152,7 @@ fn end_line(out: &mut String) {
     out.push('\n');
 }
 
-/// A long name loses its middle: the beginning and the end tell most.
+/// A long name loses its middle: the beginning and the end say most.
 pub fn shorten(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {

@@ -1,46 +1,38 @@
 //! A report for people: each finding with its table, then what came out. At most 80 columns, but
 //! for names that are longer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use owo_colors::OwoColorize as _;
-
 use crate::code;
-use crate::compose::{block_name, name};
-use crate::model::{
-    Blame, Block, Finding, Report, Shrunk, Transaction, Verdicts, Violating, YieldInBlock,
-};
-use crate::rules;
-use crate::scope::{self, count};
+use crate::compose::name;
+use crate::model::{Blame, Block, Finding, Label, Report, RuleHelp, Severity, Transaction};
+use crate::paint::{self, Paint as _};
+use crate::scope;
 use crate::stats::thousands;
 use crate::table::{in_conflict, shorten, table, thread_name, wrap};
+use crate::verdicts::{Row, Section, sections};
 
 /// The facts of a finding stand behind their headings.
 const INDENT: usize = 10;
+/// Of the lists of a verdict, so many rows are shown.
+const MOST_ROWS: usize = 10;
 
 /// The whole report. `took` is how long it took to make.
 pub fn report(report: &Report, took: Duration) -> String {
     let mut out = String::new();
     let mut advised = HashSet::new();
     for finding in &report.findings {
-        let is_new = advised.insert(finding.rule.as_str());
-        out += &shown(finding, is_new);
+        let is_new = advised.insert(&finding.rule);
+        out += &self::finding(finding, report.rule(&finding.rule).filter(|_| is_new));
         out.push('\n');
     }
-    out += &inside_blocks(&report.verdicts);
-    if let Some(atomicity) = &report.verdicts.atomicity {
-        out += &violating(atomicity.violating.as_deref().unwrap_or_default());
-        if let Some(n) = &atomicity.nodes {
-            out += &nodes("with merging", n.allocated, n.max_alive);
-            let (allocated, alive) = (n.allocated_without_merge, n.max_alive_without_merge);
-            out += &nodes("without merging", allocated, alive);
-        }
-        out += &atomicity.shrunk.as_ref().map(shrunk).unwrap_or_default();
+    for (_, verdict) in report.verdicts.iter() {
+        sections(verdict, MOST_ROWS).iter().for_each(|list| section(&mut out, list));
     }
     for note in &report.notes {
-        let note = name(note.as_bytes());
+        let note = name(note.to_string().as_bytes());
         let _ = writeln!(out, "{} {}", "note:".cyan().bold(), wrap(note.split(' '), 6, 6));
     }
     let verdicts = verdicts(report);
@@ -58,46 +50,36 @@ pub fn report(report: &Report, took: Duration) -> String {
     out
 }
 
-/// The list of Velodrome's Table 2.
-fn shrunk(shrunk: &Shrunk) -> String {
-    let is_not = ("method is not atomic", "methods are not atomic");
-    let may_not = ("method may not be atomic", "methods may not be atomic");
-    let lists = [(&shrunk.not_atomic, is_not), (&shrunk.suspects, may_not)];
-    let mut out = String::new();
-    for (methods, (one, many)) in lists.into_iter().filter(|(methods, _)| !methods.is_empty()) {
-        let what = if methods.len() == 1 { one } else { many };
-        let _ = writeln!(out, "{} {what}:", methods.len());
-        methods.iter().for_each(|method| {
-            let _ = writeln!(out, "  {}", name(method.as_bytes()));
-        });
+/// A list of a verdict. One with headings is set off from what follows.
+fn section(out: &mut String, section: &Section) {
+    for row in &section.rows {
+        let _ = match row {
+            Row::Heading(text) => writeln!(out, "{}", text.bold()),
+            Row::At { event, text } => writeln!(out, "{event:>10}  {text}"),
+            Row::More(text) => writeln!(out, "{:>10}  {text}", ""),
+            Row::Line(text) => writeln!(out, "{}", name(text.as_bytes())),
+        };
     }
-    if out.is_empty() { "no method was refuted\n".to_owned() } else { out }
+    if section.rows.iter().any(|row| matches!(row, Row::Heading(_))) {
+        out.push('\n');
+    }
 }
 
-/// One finding in full.
-pub fn finding(finding: &Finding) -> String {
-    shown(finding, true)
-}
-
-/// One finding, with the advice for its rule unless the reader has seen it.
-fn shown(finding: &Finding, advise: bool) -> String {
+/// One finding in full, with the advice for its rule if that is given.
+pub fn finding(finding: &Finding, advice: Option<&RuleHelp>) -> String {
     let mut out = String::new();
-    let severity = if finding.severity == "violation" {
-        finding.severity.red().bold().to_string()
-    } else {
-        finding.severity.yellow().bold().to_string()
+    let severity = match finding.severity {
+        Severity::Violation => finding.severity.red().bold().to_string(),
+        Severity::Warning => finding.severity.yellow().bold().to_string(),
     };
     let _ = writeln!(out, "{severity}: {}", finding.title.bold());
     for (heading, fact) in facts(finding) {
         let _ = writeln!(out, "  {heading:<8}{fact}");
     }
-    if let Some(rule) = rules::named(&finding.rule).filter(|_| advise) {
-        let _ = writeln!(
-            out,
-            "  {:<8}{}",
-            "next",
-            wrap(rules::help(rule).fix.split(' '), INDENT, INDENT)
-        );
+    // A finding in code has advice of its own.
+    if let Some(rule) = advice.filter(|_| finding.code.is_none()) {
+        let fix = wrap(rule.fix.split(' '), INDENT, INDENT);
+        let _ = writeln!(out, "  {:<8}{fix}", "next");
     }
     out.push('\n');
     match &finding.code {
@@ -120,7 +102,7 @@ fn stacks(finding: &Finding) -> String {
             if i == last { call } else { call + " ←" }
         });
         let calls: Vec<String> = calls.collect();
-        let site = Some(&event.site).filter(|site| *site != "?").map(|site| format!("{site}:"));
+        let site = Some(&event.site).filter(|site| site.is_known()).map(|site| format!("{site}:"));
         let words = site.iter().chain(&calls).map(String::as_str);
         let _ = writeln!(out, "{:>10}  {}", event.event, wrap(words, 12, 14));
     }
@@ -138,8 +120,8 @@ pub fn brief(finding: &Finding) -> String {
 }
 
 /// One finding in full, without colour.
-pub fn plain(finding: &Finding) -> String {
-    anstream::adapter::strip_str(&self::finding(finding)).to_string()
+pub fn plain(finding: &Finding, advice: Option<&RuleHelp>) -> String {
+    paint::plain(&self::finding(finding, advice))
 }
 
 /// What is known of a finding beside its events, each under its heading.
@@ -159,15 +141,17 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
     }
     if let Some(code) = &finding.code {
         facts.extend(code::facts(finding, code, INDENT));
-        facts.extend(finding.remark.iter().map(|r| ("note", wrap(r.split(' '), INDENT, INDENT))));
+        facts.extend(remarks(finding));
         return facts;
     }
     let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
     facts.push(("seen", format!("{times}, id {}", finding.id)));
-    if let Some(remark) = &finding.remark {
-        facts.push(("note", wrap(remark.split(' '), INDENT, INDENT)));
-    }
+    facts.extend(remarks(finding));
     facts
+}
+
+fn remarks(finding: &Finding) -> Option<(&'static str, String)> {
+    finding.remark().map(|text| ("note", wrap(text.split(' '), INDENT, INDENT)))
 }
 
 /// The variables that a finding was seen on.
@@ -182,13 +166,21 @@ fn variables(names: &[String]) -> String {
     wrap(list.split(' '), INDENT, INDENT)
 }
 
-/// The blamed block and its place, unless the one is the other.
+/// What a block is called in a sentence.
+fn block_name(label: &Label) -> String {
+    label.in_sentence().map_or_else(|| "one event".to_owned(), |name| name.into_owned())
+}
+
+/// The blamed block and its site, unless the one is the other.
 fn blamed(blame: &Blame) -> String {
-    match block_name(&blame.label) {
-        name if blame.site == "?" => name,
-        name if blame.label != blame.site => format!("{name} at {}", blame.site),
-        name if name == blame.label => name,
-        _ => format!("begins at {}", blame.site),
+    let site = blame.site.to_string();
+    let label = &blame.label;
+    if matches!(label, Label::AtSite(_)) {
+        format!("begins at {site}")
+    } else if !blame.site.is_known() || label.text() == Some(&site) {
+        block_name(label)
+    } else {
+        format!("{} at {site}", block_name(label))
     }
 }
 
@@ -206,80 +198,19 @@ fn spared(blocks: &[Block]) -> String {
     wrap(names.split(' '), INDENT, INDENT)
 }
 
-/// The cycle: who comes before whom, and back to the first.
+/// The cycle: each transaction before the next, and back to the first.
 fn cycle(transactions: &[Transaction]) -> String {
-    let mut steps: Vec<String> = transactions.iter().map(|t| who(t) + " →").collect();
-    steps.extend(transactions.first().map(who));
+    let mut steps: Vec<String> = transactions.iter().map(|t| in_thread(t) + " →").collect();
+    steps.extend(transactions.first().map(in_thread));
     wrap(steps.iter().map(String::as_str), INDENT, INDENT)
 }
 
-fn who(transaction: &Transaction) -> String {
-    let what = match &transaction.label {
-        Some(label) => shorten(&block_name(label), 40),
+fn in_thread(transaction: &Transaction) -> String {
+    let what = match transaction.label.in_sentence() {
+        Some(label) => shorten(&label, 40),
         None => shorten(&transaction.edge.from.operation(), 40),
     };
     format!("{what} in {}", thread_name(&transaction.thread))
-}
-
-/// Every transaction on some cycle, those of one component together.
-fn violating(transactions: &[Violating]) -> String {
-    let mut begins = HashMap::new();
-    for transaction in transactions {
-        begins.entry(transaction.component).or_insert(transaction.first_event);
-    }
-    let mut transactions: Vec<&Violating> = transactions.iter().collect();
-    transactions.sort_by_key(|t| begins[&t.component]);
-    let mut out = String::new();
-    let mut component = None;
-    for transaction in transactions {
-        if component != Some(transaction.component) {
-            component = Some(transaction.component);
-            let _ = writeln!(out, "{}", "these cannot be put into any serial order:".bold());
-        }
-        let what = transaction.label.as_deref().map_or_else(|| "one event".to_owned(), block_name);
-        let thread = thread_name(&transaction.thread);
-        let _ = writeln!(out, "{:>10}  {what} in {thread}", transaction.first_event);
-    }
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    out
-}
-
-/// Yields inside blocks that are declared atomic.
-fn inside_blocks(verdicts: &Verdicts) -> String {
-    const MOST: usize = 10;
-    let yields = verdicts.cooperability.as_ref().map_or(&[][..], |c| &c.yields_in_blocks);
-    if yields.is_empty() {
-        return String::new();
-    }
-    let mut out = format!("{}\n", "yields inside blocks that are declared atomic:".bold());
-    for y in yields.iter().take(MOST) {
-        let at = if y.site == "?" { String::new() } else { format!(" at {}", y.site) };
-        let times = if y.count < 2 { String::new() } else { format!(" ({} times)", y.count) };
-        let block = block_name(&y.label);
-        let _ = writeln!(out, "{:>10}  {}{at} in {block}{times}", y.event, yielding(y));
-    }
-    if yields.len() > MOST {
-        let _ = writeln!(out, "{:>10}  and {} more places", "", yields.len() - MOST);
-    }
-    out.push('\n');
-    out
-}
-
-/// What yields.
-fn yielding(y: &YieldInBlock) -> &str {
-    match y.kind.as_str() {
-        "written" => "yield",
-        "inferred" => "missing yield",
-        implicit => implicit,
-    }
-}
-
-/// What Velodrome's graph cost.
-fn nodes(how: &str, allocated: u64, alive: u64) -> String {
-    let (allocated, alive) = (thousands(allocated), thousands(alive));
-    format!("nodes {how}: {allocated} allocated, at most {alive} alive\n")
 }
 
 /// How long it took.
@@ -298,34 +229,10 @@ fn speed(report: &Report, took: Duration) -> String {
 
 /// Every verdict in a few words.
 fn verdicts(report: &Report) -> Vec<String> {
-    let v = &report.verdicts;
-    let mut words = Vec::new();
-    if report.code.is_some() {
-        words.push(code::verdict(report));
-    }
-    let mut say = |holds: bool, yes: &str, no: String| {
-        words.push(if holds { yes.green().to_string() } else { no.red().bold().to_string() });
-    };
-    let at = |event: Option<u64>| event.map_or_else(String::new, |e| format!(" (event {e})"));
-    if let Some(a) = &v.atomicity {
-        let seen = report.input.transactions > 0;
-        let yes = if seen { "atomic" } else { "no block seen that could be atomic or not" };
-        say(a.holds, yes, format!("not atomic{}", at(a.first_event)));
-    }
-    if let Some(c) = &v.cooperability {
-        let missing = count(c.yields.len() as u64, "yield");
-        say(c.holds, "cooperable", format!("not cooperable ({missing} missing)"));
-    }
-    if let Some(d) = &v.determinism {
-        say(d.holds, "deterministic", "not deterministic".to_owned());
-    }
-    if let Some(r) = &v.race {
-        let racy = count(r.variables.len() as u64, "variable");
-        say(r.holds, "race-free", format!("races on {racy}"));
-    }
-    if let Some(r) = &v.reduction {
-        let warnings = count(r.warnings, "warning");
-        say(r.holds, "reducible", format!("{warnings} ({} confirmed)", r.confirmed));
-    }
-    words
+    let code = report.code.as_ref().map(|_| code::verdict(report));
+    let each = report.verdicts.iter().map(|(_, verdict)| {
+        let summary = name(verdict.summary.as_bytes());
+        if verdict.holds { summary.green().to_string() } else { summary.red().bold().to_string() }
+    });
+    code.into_iter().chain(each).collect()
 }

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jimage_rs::JImage;
 use zip::ZipArchive;
+
+use crate::image::{Image, ImageClass, is_image};
 
 /// Something to scan.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,7 +72,7 @@ pub struct ClassSource {
 enum Place {
     File(PathBuf),
     Zip { archive: Arc<Archive>, entry: usize },
-    Image { image: Arc<JImage>, resource: String },
+    Image { image: Arc<Image>, class: ImageClass, limits: Limits },
 }
 
 struct Archive {
@@ -90,10 +91,7 @@ impl ClassSource {
         match &self.place {
             Place::File(path) => std::fs::read(path).map_err(|e| e.to_string()),
             Place::Zip { archive, entry } => archive.unpack(*entry, archive.limits.class),
-            Place::Image { image, resource } => {
-                let found = image.find_resource(resource).map_err(|e| e.to_string())?;
-                found.map(|b| b.into_owned()).ok_or_else(|| "not in the image".to_owned())
-            }
+            Place::Image { image, class, limits } => image.read(class, limits.class),
         }
     }
 }
@@ -229,27 +227,19 @@ impl<'f> Finder<'f> {
 
     fn image(&mut self, path: &Path, module: Option<&String>) {
         let shown = path.display().to_string();
-        let image = match JImage::open(path) {
+        let image = match Image::open(path) {
             Ok(image) => Arc::new(image),
             Err(error) => return self.error(shown, &error),
         };
-        let names = match image.resource_names() {
-            Ok(names) => names,
-            Err(error) => return self.error(shown, &error),
-        };
-        let classes = names.iter().filter(|n| n.extension == "class");
-        let mut resources: Vec<String> = classes
-            .filter(|n| module.is_none_or(|m| n.module == *m))
-            .map(|n| n.get_full_name())
-            .map(|(module, name)| format!("/{module}/{name}"))
-            .collect();
-        resources.sort();
-        if let (Some(module), true) = (module, resources.is_empty()) {
+        let mut classes: Vec<ImageClass> =
+            image.classes(module.map(String::as_str)).cloned().collect();
+        classes.sort_by(|a, b| a.path.cmp(&b.path));
+        if let (Some(module), true) = (module, classes.is_empty()) {
             return self.error(shown, &format_args!("has no module {module}"));
         }
-        for resource in resources {
-            let path = format!("{shown}!{resource}");
-            let place = Place::Image { image: Arc::clone(&image), resource };
+        for class in classes {
+            let path = format!("{shown}!{}", class.path);
+            let place = Place::Image { image: Arc::clone(&image), class, limits: self.limits };
             (self.found)(ClassSource { path, library: self.library, place });
         }
     }
@@ -289,12 +279,7 @@ fn count_in_archive(path: &Path) -> Option<usize> {
 }
 
 fn count_in_image(path: &Path, module: Option<&String>) -> usize {
-    let names = JImage::open(path).ok().and_then(|image| {
-        let names = image.resource_names().ok()?;
-        let classes = names.iter().filter(|n| n.extension == "class");
-        Some(classes.filter(|n| module.is_none_or(|m| n.module == *m)).count())
-    });
-    names.unwrap_or_default()
+    Image::open(path).map_or(0, |image| image.classes(module.map(String::as_str)).count())
 }
 
 fn is_class(name: &str) -> bool {
@@ -323,9 +308,4 @@ fn magic(path: &Path) -> std::io::Result<[u8; 4]> {
         }
     }
     Ok(magic)
-}
-
-/// An image is written in the byte order of its machine.
-fn is_image(magic: [u8; 4]) -> bool {
-    u32::from_le_bytes(magic) == 0xcafe_dada || u32::from_be_bytes(magic) == 0xcafe_dada
 }

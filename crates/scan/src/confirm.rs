@@ -7,10 +7,11 @@
 //! warning's uses, or in the method at the end of one of its chains, by its site or by the
 //! innermost open block; or the lock's name contains the class that takes it.
 
+use std::ops::ControlFlow;
+
 use hashbrown::HashMap;
-use paceline_trace::{
-    Batch, Error, Event, EventNo, LabelId, LockId, Op, Source, Symbols, ThreadId,
-};
+use paceline_trace::pipeline::{Checking, read_named};
+use paceline_trace::{Error, Event, EventNo, LabelId, LockId, Op, Source, Symbols, ThreadId};
 
 use crate::finding::{Confirmation, Site, Warning};
 
@@ -70,18 +71,13 @@ pub fn confirm(
     }
     let mut confirmer =
         Confirmer { warnings, trace, threads: HashMap::new(), by_label: HashMap::new(), by_method };
-    let mut batch = Batch::default();
-    let mut number: EventNo = 0;
-    loop {
-        source.read(&mut batch)?;
-        if batch.events.is_empty() {
-            break;
+    let (_, outcome) = read_named(source, Checking::Unchecked, |batch, symbols| {
+        for (number, event) in (batch.first..).zip(&batch.events) {
+            confirmer.event(number, event, symbols);
         }
-        for event in &batch.events {
-            number += 1;
-            confirmer.event(number, event, source.symbols());
-        }
-    }
+        ControlFlow::Continue(())
+    });
+    outcome?;
     Ok(confirmer.warnings.iter().filter(|w| w.confirmed.is_some()).count() - before)
 }
 

@@ -8,7 +8,7 @@
 //!
 //! | module | what | paper |
 //! |---|---|---|
-//! | `archive`, `class`, `tables`, `bytecode` | class files are found and read | |
+//! | `archive`, `image`, `class`, `tables`, `bytecode` | class files are found and read | |
 //! | `place` | locking expressions, DEPENDS, TRANSLATELOCK | 4.1, figure 7 |
 //! | `cfg`, `machine`, `values`, `flow` | statements and control flow from bytecode | 4.1 |
 //! | `program`, `hierarchy`, `settle`, `calls` | the call graph, CALLEES | 4.1 |
@@ -35,6 +35,7 @@ mod finding;
 mod flow;
 mod held;
 mod hierarchy;
+mod image;
 mod machine;
 mod place;
 mod program;

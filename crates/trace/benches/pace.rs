@@ -24,7 +24,7 @@ impl Dice {
     }
 }
 
-/// Nothing can be foretold: the worst case.
+/// Nothing can be predicted: the worst case.
 fn random_trace() -> Trace {
     let mut symbols = Symbols::default();
     for i in 0..8 {

@@ -1,5 +1,5 @@
-//! Fields of objects, static fields and elements, as they are known to whoever reads what a
-//! recorder sends. A program has millions of them, most of which are touched a few times and never
+//! Fields of objects, static fields and elements, as a reader of recorded streams
+//! knows them. A program has millions of them, most of which are touched a few times and never
 //! again, so each has to be small: what it is (which field of which object) and a link, twelve
 //! bytes, from which it is both found and named.
 //!
@@ -7,24 +7,54 @@
 //! a short list that starts there. Fields of an object are mostly touched one after the other for
 //! the first time, so they are neighbours, and an object that is used now was made a short while
 //! ago: memory is used in the order of time, which a hash table would not do. Objects with many
-//! fields, and static fields, are looked up by hashing all the same.
+//! fields, and static fields, are looked up by hashing nevertheless.
 //!
-//! A name is put together when somebody asks: the class of the object and the kind of the field
+//! A name is put together when it is asked for: the class of the object and the kind of the field
 //! have their texts once.
 
 use std::fmt;
 
-use paceline_wire as wire;
-
 use crate::id_table::Ids;
 use crate::interner::Interner;
+
+/// A field of an object: the number of the field and that of the object. 0 is no object: the field
+/// is static.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FieldKey(u64);
+
+impl FieldKey {
+    /// How many bits the number of the field has; the rest is the object.
+    pub(crate) const NUMBER_BITS: u32 = 24;
+    /// The highest number of an object.
+    pub(crate) const MAX_OBJECT: u64 = u64::MAX >> Self::NUMBER_BITS;
+
+    #[inline(always)]
+    pub(crate) fn new(number: u32, object: u64) -> FieldKey {
+        FieldKey(u64::from(number) | object << Self::NUMBER_BITS)
+    }
+
+    #[inline(always)]
+    pub(crate) fn number(self) -> u32 {
+        self.0 as u32 & ((1 << Self::NUMBER_BITS) - 1)
+    }
+
+    #[inline(always)]
+    pub(crate) fn object(self) -> u64 {
+        self.0 >> Self::NUMBER_BITS
+    }
+
+    /// Both numbers in one word, for tables.
+    #[inline(always)]
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+}
 
 /// A field, or an element of an object.
 #[derive(Clone, Copy)]
 #[repr(C, packed(4))]
 struct Var {
-    /// The number of the field, and the object: as in the first word of a record.
-    key: u64,
+    key: FieldKey,
     /// The next field of the object, or [`NONE`]; for an element, where its index is.
     link: u32,
 }
@@ -37,7 +67,7 @@ const ELEMENT: u32 = 1 << 31;
 const NONE: u32 = ELEMENT - 1;
 /// Instead of a list: the fields of this object are looked up by hashing.
 const HASHED: u32 = u32::MAX;
-/// The most fields in a list.
+/// The most fields in a list, so that a look-up is bounded; few objects have more.
 const LONGEST_LIST: usize = 8;
 
 /// What is known about an object.
@@ -55,9 +85,9 @@ const NO_OBJECT: Object = Object { class: Class::UNKNOWN, first: NONE };
 pub(crate) struct Class(pub(crate) u32);
 
 impl Class {
-    /// Nobody has told it yet.
+    /// Not recorded yet.
     pub(crate) const UNKNOWN: Class = Class(u32::MAX);
-    /// Nobody has told it yet, and there are variables whose names wait for it.
+    /// Not recorded yet, and there are variables with names that wait for it.
     pub(crate) const AWAITED: Class = Class(u32::MAX - 1);
     /// What has no object.
     const STATIC: Class = Class(u32::MAX - 2);
@@ -78,21 +108,21 @@ struct Objects {
     near: Vec<Object>,
     /// How many of those are known.
     known: u64,
-    /// Those whose numbers are too far apart for a table.
+    /// Those with numbers that are too far apart for a table.
     far: Vec<Object>,
     far_ids: Ids<u64>,
 }
 
 /// Where an object is in a table, if it is there.
 #[inline(always)]
-fn place(object: u64) -> usize {
+fn index_of(object: u64) -> usize {
     usize::try_from(object).unwrap_or(usize::MAX)
 }
 
 impl Objects {
     #[inline(always)]
     fn get(&self, object: u64) -> Object {
-        match self.near.get(place(object)) {
+        match self.near.get(index_of(object)) {
             Some(near) if *near != NO_OBJECT || self.far.is_empty() => *near,
             Some(_) | None => self.get_far(object),
         }
@@ -113,9 +143,9 @@ impl Objects {
             if object > 4 * self.known + 4096 {
                 return self.add_far(object);
             }
-            self.near.resize(place(object) + 1, NO_OBJECT);
+            self.near.resize(index_of(object) + 1, NO_OBJECT);
         }
-        let near = &mut self.near[place(object)];
+        let near = &mut self.near[index_of(object)];
         self.known += u64::from(*near == NO_OBJECT);
         near
     }
@@ -137,7 +167,7 @@ pub(crate) struct Composed {
     hashed: Ids<u64>,
     /// The indexes of elements.
     indexes: Vec<u64>,
-    /// Where it is told how a field is shown.
+    /// By field and class: the index of how it is shown.
     kinds: Ids<u64>,
     shown: Vec<Shown>,
     /// What names are made of.
@@ -170,14 +200,14 @@ impl Composed {
         self.objects.get_mut(object).class = class;
     }
 
-    /// Whether it has been told how this field is shown in objects of this class.
+    /// Whether it is known how this field is shown in objects of this class.
     #[inline(always)]
     pub(crate) fn is_shown(&self, number: u32, class: Class) -> bool {
         self.kinds.get(kind(number, class)).is_some()
     }
 
-    /// Tells how a field is shown in objects of this class; nobody has told before. Two fields
-    /// with two texts where their objects have the same: a name stands for one variable.
+    /// Sets how a field is shown in objects of this class, once. Two fields have two texts where
+    /// their objects have the same: a name stands for one variable.
     pub(crate) fn show(&mut self, number: u32, class: Class, shown: Shown) {
         self.kinds.insert(kind(number, class), self.shown.len() as u32);
         self.shown.push(shown);
@@ -185,24 +215,24 @@ impl Composed {
 
     /// Touches what looking for a field will need.
     #[inline(always)]
-    pub(crate) fn warm(&self, key: u64) -> u32 {
-        let (_, object) = wire::unpack(key);
-        let first = self.objects.near.get(place(object)).map_or(NONE, |object| object.first);
+    pub(crate) fn prefetch(&self, key: FieldKey) -> u32 {
+        let object = key.object();
+        let first = self.objects.near.get(index_of(object)).map_or(NONE, |object| object.first);
         self.vars.get(first as usize).map_or(first, |var| var.link)
     }
 
     /// The variable that is this field of this object.
     #[inline(always)]
-    pub(crate) fn field(&self, key: u64) -> Option<u32> {
-        let (_, object) = wire::unpack(key);
+    pub(crate) fn field(&self, key: FieldKey) -> Option<u32> {
+        let object = key.object();
         let mut at = self.first(object);
         while let Some(var) = self.vars.get(at as usize) {
-            if var.key == key {
+            if { var.key } == key {
                 return Some(at);
             }
             at = var.link;
         }
-        if at == HASHED { self.hashed.get(key) } else { None }
+        if at == HASHED { self.hashed.get(key.bits()) } else { None }
     }
 
     #[inline(always)]
@@ -214,8 +244,8 @@ impl Composed {
     ///
     /// # Panics
     /// If there are 2^31 - 2 variables already.
-    pub(crate) fn add_field(&mut self, key: u64) -> u32 {
-        let (_, object) = wire::unpack(key);
+    pub(crate) fn add_field(&mut self, key: FieldKey) -> u32 {
+        let object = key.object();
         let id = self.next_id();
         let mut link = self.first(object);
         if link != HASHED && self.is_long(link) {
@@ -223,7 +253,7 @@ impl Composed {
             link = HASHED;
         }
         if link == HASHED {
-            self.hashed.insert(key, id);
+            self.hashed.insert(key.bits(), id);
             link = NONE;
         } else {
             self.objects.get_mut(object).first = id;
@@ -232,11 +262,11 @@ impl Composed {
         id
     }
 
-    /// Adds an element. It is found by whoever adds it.
+    /// Adds an element. The caller keeps the index by which it is found.
     ///
     /// # Panics
     /// If there are 2^31 - 2 variables already.
-    pub(crate) fn add_element(&mut self, key: u64, index: u64) -> u32 {
+    pub(crate) fn add_element(&mut self, key: FieldKey, index: u64) -> u32 {
         let id = self.next_id();
         self.vars.push(Var { key, link: ELEMENT | self.indexes.len() as u32 });
         self.indexes.push(index);
@@ -265,7 +295,7 @@ impl Composed {
     #[cold]
     fn hash(&mut self, object: u64) {
         let fields: Vec<(u32, Var)> = self.list(self.first(object)).collect();
-        fields.into_iter().for_each(|(id, var)| self.hashed.insert(var.key, id));
+        fields.into_iter().for_each(|(id, var)| self.hashed.insert({ var.key }.bits(), id));
         self.objects.get_mut(object).first = HASHED;
     }
 
@@ -275,7 +305,7 @@ impl Composed {
     /// If there is no such variable.
     pub(crate) fn put_name(&self, id: u32, out: &mut Vec<u8>) {
         let Var { key, link } = self.vars[id as usize];
-        let (number, object) = wire::unpack(key);
+        let (number, object) = (key.number(), key.object());
         let shown = self.kinds.get(kind(number, self.class(object)));
         let Some(Shown { class, field }) = shown.map(|at| self.shown[at as usize]) else { return };
         let field = self.texts.name(field);
@@ -296,10 +326,10 @@ impl Composed {
     }
 }
 
-/// What is shown alike: a field in objects of a class.
+/// What is shown in the same way: a field in objects of a class.
 #[inline(always)]
 fn kind(number: u32, class: Class) -> u64 {
-    wire::pack(number, u64::from(class.0))
+    FieldKey::new(number, u64::from(class.0)).bits()
 }
 
 /// Appends a number, in less time than formatting takes: recordings hold millions of names.
@@ -330,12 +360,12 @@ mod tests {
     }
 
     /// What is put is found, and nothing else.
-    fn check(keys: &[u64]) {
+    fn check(keys: &[FieldKey]) {
         let mut composed = Composed::default();
         for (id, &key) in keys.iter().enumerate() {
             assert_eq!(composed.field(key), None);
             assert_eq!(composed.add_field(key), id as u32);
-            composed.warm(key);
+            composed.prefetch(key);
         }
         for (id, &key) in keys.iter().enumerate() {
             assert_eq!(composed.field(key), Some(id as u32));
@@ -344,20 +374,20 @@ mod tests {
 
     #[test]
     fn fields_are_found() {
-        let keys = |numbers: u32, objects: &[u64]| -> Vec<u64> {
-            let of = |number| objects.iter().map(move |&object| wire::pack(number, object));
+        let keys = |numbers: u32, objects: &[u64]| -> Vec<FieldKey> {
+            let of = |number| objects.iter().map(move |&object| FieldKey::new(number, object));
             (0..numbers).flat_map(of).collect()
         };
         let many: Vec<u64> = (0..5000).collect();
         check(&keys(3, &many));
         check(&keys(LONGEST_LIST as u32, &many));
-        check(&keys(40, &[0, 1, 2, wire::MAX_OBJECT]));
+        check(&keys(40, &[0, 1, 2, FieldKey::MAX_OBJECT]));
     }
 
     #[test]
     fn objects_with_any_numbers_are_found() {
         let far = (1..3000).map(|i| i * 1_000_003);
-        let numbers: Vec<u64> = far.chain(0..300_000).chain([wire::MAX_OBJECT]).collect();
+        let numbers: Vec<u64> = far.chain(0..300_000).chain([FieldKey::MAX_OBJECT]).collect();
         let mut objects = Objects::default();
         for (i, &object) in numbers.iter().enumerate() {
             assert!(objects.get(object) == NO_OBJECT);
@@ -385,13 +415,13 @@ mod tests {
             assert!(composed.is_shown(number, class));
         }
         composed.set_class(12, CLASS);
-        let balance = composed.add_field(wire::pack(1, 12));
+        let balance = composed.add_field(FieldKey::new(1, 12));
         assert_eq!(name(&composed, balance), "p.Account#12.balance");
-        let element = composed.add_element(wire::pack(2, 12), u64::MAX);
+        let element = composed.add_element(FieldKey::new(2, 12), u64::MAX);
         assert_eq!(name(&composed, element), "p.Account#12[18446744073709551615]");
-        let count = composed.add_field(wire::pack(1, 0));
+        let count = composed.add_field(FieldKey::new(1, 0));
         assert_eq!(name(&composed, count), "p.Account");
-        let element = composed.add_element(wire::pack(1, 0), 0);
+        let element = composed.add_element(FieldKey::new(1, 0), 0);
         assert_eq!(name(&composed, element), "p.Account[0]");
         assert_eq!(composed.len(), 4);
     }

@@ -64,17 +64,17 @@ rules! {
 
 /// Where in the input.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Place {
+pub struct Position {
     /// The line of a text format, from 1.
     pub line: Option<u64>,
     /// The event, from 1.
     pub event: Option<u64>,
 }
 
-impl Place {
+impl Position {
     /// A line of a text format.
-    pub fn line(line: u64) -> Place {
-        Place { line: Some(line), event: None }
+    pub fn line(line: u64) -> Position {
+        Position { line: Some(line), event: None }
     }
 }
 
@@ -93,7 +93,7 @@ pub enum ErrorKind {
 #[derive(Debug)]
 pub struct Error {
     /// Where.
-    pub at: Place,
+    pub at: Position,
     /// What.
     pub kind: ErrorKind,
 }
@@ -102,13 +102,13 @@ impl Error {
     /// A line that is not a line of the format.
     pub fn parse(line: u64, message: impl Into<String>) -> Error {
         Error {
-            at: Place::line(line),
+            at: Position::line(line),
             kind: ErrorKind::Malformed(Rule::ParseError, message.into()),
         }
     }
 
     /// A file that is not what it claims to be.
-    pub fn damaged(at: Place, message: impl Into<String>) -> Error {
+    pub fn damaged(at: Position, message: impl Into<String>) -> Error {
         Error { at, kind: ErrorKind::Damaged(message.into()) }
     }
 
@@ -123,14 +123,14 @@ impl Error {
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Error {
-        Error { at: Place::default(), kind: ErrorKind::Io(error) }
+        Error { at: Position::default(), kind: ErrorKind::Io(error) }
     }
 }
 
 impl From<paceline_wire::Error> for Error {
     fn from(error: paceline_wire::Error) -> Error {
         match error {
-            paceline_wire::Error::Damaged(message) => Error::damaged(Place::default(), message),
+            paceline_wire::Error::Damaged(message) => Error::damaged(Position::default(), message),
             paceline_wire::Error::Io(error) => error.into(),
         }
     }

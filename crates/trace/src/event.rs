@@ -65,7 +65,7 @@ paceline_wire::with_operations!(define_op);
 /// One step of the observed program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Event {
-    /// Who did it.
+    /// The thread that did it.
     pub thread: ThreadId,
     /// What was done, and to what.
     pub op: Op,

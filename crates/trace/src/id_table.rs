@@ -3,7 +3,7 @@
 //! What costs is the way to memory, so a look-up has one: the key lies beside its id, and what is
 //! used together lies together: four fields of an object or four elements of an array are
 //! neighbours. A whole chunk of records is looked up at a time; each place is touched some records
-//! ahead, so that the processor waits for many of them at once.
+//! ahead (prefetched), so that the processor waits for many of them at once.
 
 /// What is looked for.
 pub(crate) trait Key: Copy + Eq + Default {
@@ -27,7 +27,7 @@ impl Key for (u64, u64) {
     }
 }
 
-/// Keys come from counters, and nobody attacks this table.
+/// Keys come from counters of a recorder: no attacker chooses them.
 #[inline(always)]
 fn mix(word: u64) -> u64 {
     let product = u128::from(word ^ 0x9e37_79b9_7f4a_7c15) * 0xd134_2543_de82_ef95;
@@ -63,7 +63,7 @@ fn free<K: Key>(count: usize) -> Vec<Slot<K>> {
 impl<K: Key> Ids<K> {
     /// Touches the place of a key.
     #[inline(always)]
-    pub(crate) fn warm(&self, key: K) -> u32 {
+    pub(crate) fn prefetch(&self, key: K) -> u32 {
         self.slots[key.start() as usize & (self.slots.len() - 1)].id
     }
 
@@ -118,7 +118,7 @@ mod tests {
         for i in 0..10_000 {
             assert_eq!(ids.get(key(i)), None);
             ids.insert(key(i), i as u32);
-            ids.warm(key(i));
+            ids.prefetch(key(i));
         }
         for i in 0..10_000 {
             assert_eq!(ids.get(key(i)), Some(i as u32));

@@ -55,7 +55,7 @@ pub struct Site(u32);
 pub enum SiteKind {
     /// Nothing is known.
     Unknown,
-    /// A number that means something to whoever wrote the trace.
+    /// A number that means something to the program that wrote the trace.
     Number(u32),
     /// An index into the site table of the trace's symbols.
     Entry(usize),

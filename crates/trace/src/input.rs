@@ -1,5 +1,5 @@
-//! Opening an input: a file or standard input, compressed or not. What it is is told by its first
-//! bytes, never by its name.
+//! Opening an input: a file or standard input, compressed or not. What it is follows from its
+//! first bytes, never from its name.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 pub struct Input {
     /// The bytes, decompressed.
     pub bytes: Box<dyn Read + Send>,
-    /// The first bytes of `bytes`, for telling its format.
+    /// The first bytes of `bytes`, to detect its format.
     pub head: Vec<u8>,
     /// The size on disk, when it is a plain file.
     pub size: Option<u64>,

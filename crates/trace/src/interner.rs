@@ -97,6 +97,7 @@ struct Slot {
     id: u32,
 }
 
+/// The id of a slot without a name.
 const FREE: u32 = u32::MAX;
 
 /// Names, numbered in the order of their first appearance.
@@ -155,15 +156,15 @@ impl Interner {
         self.find(key, key.hash(), name).unwrap_or_else(|| self.insert(key, name))
     }
 
-    /// Asks the processor for the part of the table where this hash leads, without waiting for
-    /// it: batches of look-ups overlap their cache misses.
+    /// Prefetches the part of the table where this hash leads: batches of look-ups overlap their
+    /// cache misses.
     #[inline(always)]
-    pub fn warm(&self, hash: u64) -> u32 {
+    pub fn prefetch(&self, hash: u64) -> u32 {
         self.slots[hash as usize & (self.slots.len() - 1)].id
     }
 
     /// The number of the short name with this key and hash; none if it is new, or long, or not
-    /// close to where its search starts. Two places are looked at at once: to try the second only
+    /// close to where its search starts. Two slots are looked at at once: to try the second only
     /// when the first is taken would be a misprediction for every seventh name.
     #[inline(always)]
     pub fn find_near(&self, key: Key, hash: u64) -> Option<u32> {
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn many_names_of_every_length_are_told_apart() {
+    fn many_names_of_every_length_are_distinguished() {
         let mut names = Interner::default();
         let text = |i: u32| "ab\0".repeat(i as usize % 14) + &i.to_string();
         for i in 0..20_000 {

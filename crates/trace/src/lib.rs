@@ -26,7 +26,7 @@ mod symbols;
 pub mod validate;
 mod variables;
 
-pub use error::{Error, ErrorKind, Place, Rule, show_bytes, show_name};
+pub use error::{Error, ErrorKind, Position, Rule, show_bytes, show_name};
 pub use event::{Access, Event, EventNo, Kind, NameSpace, Op};
 pub use ids::{
     BarrierId, IdCounts, LabelId, LockId, SemaphoreId, Site, SiteKind, TextId, ThreadId, VarId,

@@ -4,7 +4,7 @@ use std::io::{ErrorKind as IoKind, Read};
 
 use crate::error::Error;
 
-/// How much is read at once.
+/// How much is read at once: some thousand lines, and half of a usual second-level cache.
 const CHUNK: usize = 256 * 1024;
 
 /// The longest line that is taken for one. A trace line is some dozens of bytes; a file without
@@ -19,7 +19,7 @@ pub struct LineBlocks {
     start: usize,
     end: usize,
     at_end: bool,
-    /// Why nothing more could be read: told after the lines before it.
+    /// Why nothing more could be read: reported after the lines before it.
     failed: Option<Error>,
     /// The beginning of an overlong line has been given out: the rest of it is dropped.
     in_overlong: bool,
@@ -64,7 +64,7 @@ impl LineBlocks {
         }
     }
 
-    /// Drops what belongs to a line whose beginning has been given out already.
+    /// Drops the rest of a line that has been given out in part.
     fn drop_overlong(&mut self) {
         if self.in_overlong {
             let line_end = memchr::memchr(b'\n', &self.buffer[self.start..self.end]);

@@ -1,7 +1,7 @@
 //! Names of variables as a file lists them: each once, in the order of their numbers. There may be
 //! millions, and a report shows a few, so there is no table to find a number by its name as an
-//! [`crate::Interner`] has it: it would take most of the time of loading them. That no name is there
-//! twice is seen in the end, by sorting, which needs no look-ups all over the memory either.
+//! [`crate::Interner`] has it: it would take most of the time of loading them. That no name is
+//! there twice is seen in the end, by sorting, which needs no look-ups all over the memory either.
 
 use crate::interner::Key;
 

@@ -2,10 +2,12 @@
 //! `1:begin(m) 1:r(x) 2:w(x) 1:w(x) 1:end(m)`. The event's position serves as its location.
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
 use crate::error::{Error, show_name};
 use crate::event::Event;
 use crate::format::std::{StdReader, show_op};
+use crate::pipeline::{Checking, read_named};
 use crate::source::{Batch, Source};
 use crate::symbols::Symbols;
 
@@ -34,16 +36,12 @@ impl Trace {
 
     /// Reads a source to its end.
     pub fn collect(source: &mut impl Source) -> Result<Trace, Error> {
-        let mut trace = Trace::default();
-        let mut batch = Batch::default();
-        loop {
-            source.read(&mut batch)?;
-            if batch.events.is_empty() {
-                trace.symbols = source.symbols().clone();
-                return Ok(trace);
-            }
-            trace.events.extend_from_slice(&batch.events);
-        }
+        let mut events = Vec::new();
+        let (_, outcome) = read_named(source, Checking::Unchecked, |batch, _| {
+            events.extend_from_slice(&batch.events);
+            ControlFlow::Continue(())
+        });
+        outcome.map(|()| Trace { events, symbols: source.symbols().clone() })
     }
 
     /// The whole trace as one batch.

@@ -27,8 +27,8 @@
 /// | `Semaphore` | `Post`, `Take` | a semaphore |
 /// | `Barrier` | `BarrierEnter`, `BarrierExit` | a barrier |
 ///
-/// `Op::Yield` is in no group. An operation that is new in a group falls under every pattern of that
-/// group: an analysis to which the operations of a group mean different things names them.
+/// `Op::Yield` is in no group. An operation that is new in a group falls under every pattern of
+/// that group: an analysis to which the operations of a group mean different things names them.
 #[macro_export]
 macro_rules! ops {
     ($group:ident $(($id:pat))?) => { $crate::ops!(@ $group $($id)?) };

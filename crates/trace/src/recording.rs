@@ -15,7 +15,7 @@ pub struct Note {
     pub number: u64,
 }
 
-/// Who recorded a trace, and what there is to say about it.
+/// How a trace was recorded, and what there is to say about it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Recording {
     /// The kind of recorder, such as `jvm`.
@@ -30,7 +30,7 @@ pub struct Recording {
     pub notes: Vec<Note>,
 }
 
-/// So many notes are kept: more than anybody reads.
+/// So many notes are kept: far more than a report shows, and a bound for damaged recorders.
 const MOST_NOTES: usize = 10_000;
 const TOO_MANY: &str = "further notes of the recorder were left out";
 
@@ -60,8 +60,8 @@ impl Recording {
         self.of(kind).next().is_some()
     }
 
-    /// Whether something that orders threads is missing, because it could not be recorded or was left
-    /// out on purpose: then it is no certainty that two events are unordered.
+    /// Whether something that orders threads is missing, because it could not be recorded or was
+    /// left out on purpose: then it is no certainty that two events are unordered.
     pub fn misses_order(&self) -> bool {
         self.has(NoteKind::Unmodelled) || self.has(NoteKind::FilteredOrder)
     }

@@ -14,9 +14,8 @@ use crate::ops;
 use crate::source::{Batch, Blocks, Skipped, Source};
 use crate::symbols::Symbols;
 
-/// A source without the blocks that a selection leaves out.
-pub struct Selected<S> {
-    source: S,
+/// Decides which events count: all but the `begin` and `end` of blocks that a selection leaves out.
+pub struct Marker {
     selection: Selection,
     blocks: Blocks,
     /// By label: whether it counts.
@@ -27,11 +26,11 @@ pub struct Selected<S> {
     open: Vec<Vec<bool>>,
 }
 
-impl<S: Source> Selected<S> {
-    /// Takes the blocks that `selection` leaves out from `source`.
-    pub fn new(source: S, selection: Selection, blocks: Blocks) -> Selected<S> {
+impl Marker {
+    /// For a trace whose `begin` and `end` stand for `blocks`.
+    pub fn new(selection: Selection, blocks: Blocks) -> Marker {
         let used = vec![false; selection.len()];
-        Selected { source, selection, blocks, counts: Vec::new(), used, open: Vec::new() }
+        Marker { selection, blocks, counts: Vec::new(), used, open: Vec::new() }
     }
 
     /// The patterns that have matched no label so far: probably spelt wrong.
@@ -47,36 +46,39 @@ impl<S: Source> Selected<S> {
         (selected, self.counts.len() - selected)
     }
 
-    /// Reads the next events without taking any out, and tells for each whether it counts.
-    pub fn read_all(&mut self, batch: &mut Batch, counts: &mut Vec<bool>) -> Result<(), Error> {
-        let outcome = self.source.read(batch);
-        self.prepare(batch);
-        let open = &mut self.open;
-        let events = batch.events.iter();
-        counts.clear();
-        counts.extend(events.map(|e| keep(e, &self.counts, &mut open[e.thread.index()])));
-        outcome
-    }
-
-    fn decide_new_labels(&mut self) {
-        let labels = &self.source.symbols().labels;
-        for id in self.counts.len()..labels.len() {
-            let label = labels.name(id as u32);
+    /// Makes room for the threads and labels of the next batch.
+    pub fn prepare(&mut self, batch: &Batch, symbols: &Symbols) {
+        for id in self.counts.len()..symbols.labels.len() {
+            let label = symbols.labels.name(id as u32);
             self.counts.push(self.selection.decide(label, self.blocks, &mut self.used));
         }
-    }
-
-    fn prepare(&mut self, batch: &Batch) {
-        self.decide_new_labels();
         if self.open.len() < batch.counts.threads {
             self.open.resize(batch.counts.threads, Vec::new());
         }
     }
 
-    fn filter(&mut self, batch: &mut Batch) {
-        self.prepare(batch);
-        let (counts, open) = (&self.counts, &mut self.open);
-        batch.retain(|event| keep(event, counts, &mut open[event.thread.index()]));
+    /// Whether the next event of a batch counts; [`Marker::prepare`] comes before.
+    #[inline]
+    pub fn counts(&mut self, event: &Event) -> bool {
+        keep(event, &self.counts, &mut self.open[event.thread.index()])
+    }
+}
+
+/// A source without the blocks that a selection leaves out.
+pub struct Selected<S> {
+    source: S,
+    marker: Marker,
+}
+
+impl<S: Source> Selected<S> {
+    /// Takes the blocks that `selection` leaves out from `source`.
+    pub fn new(source: S, selection: Selection, blocks: Blocks) -> Selected<S> {
+        Selected { source, marker: Marker::new(selection, blocks) }
+    }
+
+    /// What has been decided so far.
+    pub fn marker(&self) -> &Marker {
+        &self.marker
     }
 }
 
@@ -101,7 +103,8 @@ impl<S: Source> Source for Selected<S> {
         loop {
             let outcome = self.source.read(batch);
             let at_end = batch.events.is_empty();
-            self.filter(batch);
+            self.marker.prepare(batch, self.source.symbols());
+            batch.retain(|event| self.marker.counts(event));
             // An empty batch would mean the end.
             if outcome.is_err() || at_end || !batch.events.is_empty() {
                 return outcome;
@@ -146,18 +149,18 @@ mod tests {
         let mut source = selected(words, Selection::default(), Blocks::Methods);
         let kept = Trace::collect(&mut source).unwrap().to_line();
         assert_eq!(kept, "1:begin(A.f()V) 1:end(A.f()V) 1:begin(B.rerun()V)");
-        assert_eq!(source.labels(), (2, 2));
+        assert_eq!(source.marker().labels(), (2, 2));
         let mut source = selected(words, Selection::default(), Blocks::Declared);
         assert_eq!(Trace::collect(&mut source).unwrap().events.len(), 6);
     }
 
     #[test]
     fn what_is_left_out_can_be_seen() {
-        let mut source =
-            selected("1:begin(A.run) 1:begin(A.f) 1:r(x)", Selection::default(), Blocks::Methods);
-        let (mut batch, mut counts) = (Batch::default(), Vec::new());
-        source.read_all(&mut batch, &mut counts).unwrap();
-        assert_eq!((batch.events.len(), counts), (3, vec![false, true, true]));
+        let trace = Trace::parse("1:begin(A.run) 1:begin(A.f) 1:r(x)").unwrap();
+        let mut marker = Marker::new(Selection::default(), Blocks::Methods);
+        marker.prepare(&trace.batch(), &trace.symbols);
+        let counts: Vec<bool> = trace.events.iter().map(|event| marker.counts(event)).collect();
+        assert_eq!(counts, [false, true, true]);
     }
 
     #[test]
@@ -184,7 +187,7 @@ mod tests {
         let patterns = selection(&["A.f", "A.x"], &["g", "y"]);
         let mut source = selected("1:begin(A.f) 1:begin(A.g)", patterns, Blocks::Methods);
         Trace::collect(&mut source).unwrap();
-        assert_eq!(source.unmatched(), ["A.x", "y"]);
+        assert_eq!(source.marker().unmatched(), ["A.x", "y"]);
     }
 
     #[test]

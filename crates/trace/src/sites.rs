@@ -75,7 +75,7 @@ impl Sites {
         Site::entry(index as usize)
     }
 
-    /// The table entry behind a site, if it has one.
+    /// The table entry of a site, if it has one.
     pub(crate) fn info(&self, site: Site) -> Option<&SiteInfo> {
         match site.kind() {
             SiteKind::Entry(i) => self.all.get(i),

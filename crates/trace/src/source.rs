@@ -53,7 +53,8 @@ impl Lines {
 /// Some consecutive events.
 #[derive(Clone, Default, Debug)]
 pub struct Batch {
-    /// The number of the first event. Readers leave it alone: whoever reads to the end counts.
+    /// The number of the first event. Readers leave it alone: the reading loop counts
+    /// ([`crate::pipeline`]).
     pub first: EventNo,
     /// The events.
     pub events: Vec<Event>,

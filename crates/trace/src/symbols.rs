@@ -125,7 +125,7 @@ impl Symbols {
         self.sites.all()
     }
 
-    /// The table entry behind a site, if it has one.
+    /// The table entry of a site, if it has one.
     pub fn site_info(&self, site: Site) -> Option<&SiteInfo> {
         self.sites.info(site)
     }

@@ -3,7 +3,7 @@
 //! reader can skip it and go on.
 //!
 //! Most events are accesses, about which there is nothing to check while their thread may act;
-//! most others enter or leave a block or a lock. Which one comes next cannot be foretold, and a
+//! most others enter or leave a block or a lock. Which one comes next cannot be predicted, and a
 //! wrong guess of the processor costs more than the whole check of an event. So events are looked
 //! at a stretch at a time: one pass without branches picks out the locks and the blocks, which
 //! have nothing to do with each other, and then the same few instructions are good for entering
@@ -12,7 +12,7 @@
 use std::collections::HashSet;
 use std::hint::select_unpredictable;
 
-use crate::error::{Error, ErrorKind, Place, Rule, show_bytes};
+use crate::error::{Error, ErrorKind, Position, Rule, show_bytes};
 use crate::event::{Event, Kind, Op};
 use crate::ids::{IdCounts, LabelId, LockId, ThreadId};
 use crate::ops;
@@ -21,11 +21,14 @@ use crate::symbols::Symbols;
 
 /// Has not acted yet.
 const NEW: u8 = 1;
+/// Has been forked.
 const FORKED: u8 = 2;
+/// Has been joined.
 const JOINED: u8 = 4;
+/// Waits on a lock.
 const WAITING: u8 = 8;
 
-/// How many events are looked at together.
+/// How many events are looked at together: one bit of a word for each.
 const STRETCH: usize = 64;
 
 /// The kinds about which there is nothing to check while the thread may act.
@@ -42,7 +45,9 @@ const PLAIN: u32 = set(&[
     Kind::BarrierEnter,
     Kind::BarrierExit,
 ]);
+/// The kinds that take or give up a lock, checked by one comparison.
 const LOCKS: u32 = set(&[Kind::Acquire, Kind::Release]);
+/// The kinds that enter or leave a block.
 const BLOCKS: u32 = set(&[Kind::Begin, Kind::End]);
 
 const fn set(kinds: &[Kind]) -> u32 {
@@ -61,17 +66,17 @@ fn is_in(set: u32, kind: Kind) -> u32 {
     set >> kind as u32 & 1
 }
 
-/// Nobody holds the lock.
+/// No thread holds the lock.
 const FREE: u32 = u32::MAX;
 /// The lock is held shared.
 const SHARED: u32 = u32::MAX - 1;
 
 #[derive(Clone, Default)]
-struct Thread {
+struct ThreadState {
     waits_on: Option<LockId>,
     /// In how many blocks the thread is.
     depth: usize,
-    /// The labels of these, the innermost one last; what comes behind them is over.
+    /// The labels of these, the innermost one last; what follows them is over.
     blocks: Vec<LabelId>,
 }
 
@@ -80,7 +85,7 @@ struct Thread {
 pub struct Validator {
     /// Apart from the rest of the thread's state: plain accesses need nothing else.
     flags: Vec<u8>,
-    threads: Vec<Thread>,
+    threads: Vec<ThreadState>,
     /// The exclusive holder of each lock, or [`FREE`] or [`SHARED`].
     holders: Vec<u32>,
     /// How many threads hold each lock shared.
@@ -114,24 +119,29 @@ impl Picked {
 impl Validator {
     /// Checks a batch. On the first malformed event, `batch` is cut to the events before it.
     pub fn check(&mut self, batch: &mut Batch) -> Result<(), Malformed> {
-        self.reserve(&batch.counts);
-        let mut stretches = batch.events.chunks(STRETCH).enumerate();
-        let broken = stretches.find_map(|(i, stretch)| {
-            let (index, rule) = self.stretch(stretch).err()?;
-            Some((i * STRETCH + index, rule))
-        });
-        let Some((index, rule)) = broken else { return Ok(()) };
-        let malformed = Malformed {
-            at: Place { line: batch.line(index), event: Some(batch.first + index as u64) },
-            event: batch.events[index],
-            rule,
-        };
+        let Some((index, malformed)) = self.first_malformed(batch) else { return Ok(()) };
         batch.events.truncate(index);
         Err(malformed)
     }
 
-    /// Checks a batch and takes the malformed events out of it. The events behind them move up,
-    /// and so do their numbers: an event's number is its place among those that count.
+    /// The first malformed event of a batch, with its index; nothing can be checked after it.
+    pub fn first_malformed(&mut self, batch: &Batch) -> Option<(usize, Malformed)> {
+        self.reserve(&batch.counts);
+        let mut stretches = batch.events.chunks(STRETCH).enumerate();
+        let (index, rule) = stretches.find_map(|(i, stretch)| {
+            let (index, rule) = self.stretch(stretch).err()?;
+            Some((i * STRETCH + index, rule))
+        })?;
+        let malformed = Malformed {
+            at: Position { line: batch.line(index), event: Some(batch.first + index as u64) },
+            event: batch.events[index],
+            rule,
+        };
+        Some((index, malformed))
+    }
+
+    /// Checks a batch and takes the malformed events out of it. Later events move up,
+    /// and so do their numbers: an event's number is its position among those that count.
     pub fn skip_malformed(&mut self, batch: &mut Batch, mut skipped: impl FnMut(Malformed)) {
         self.reserve(&batch.counts);
         let mut lines = Vec::new();
@@ -146,7 +156,7 @@ impl Validator {
                 }
                 Err(rule) => {
                     let number = Some(batch.first + kept as u64);
-                    skipped(Malformed { at: Place { line, event: number }, event, rule });
+                    skipped(Malformed { at: Position { line, event: number }, event, rule });
                 }
             }
         }
@@ -165,7 +175,7 @@ impl Validator {
     pub fn reserve(&mut self, counts: &IdCounts) {
         if self.flags.len() < counts.threads {
             self.flags.resize(counts.threads, NEW);
-            self.threads.resize(counts.threads, Thread::default());
+            self.threads.resize(counts.threads, ThreadState::default());
         }
         if self.holders.len() < counts.locks {
             self.holders.resize(counts.locks, FREE);
@@ -284,7 +294,7 @@ impl Validator {
     }
 
     fn begin(&mut self, thread: ThreadId, label: LabelId) {
-        let Thread { depth, blocks, .. } = &mut self.threads[thread.index()];
+        let ThreadState { depth, blocks, .. } = &mut self.threads[thread.index()];
         self.outermost_blocks += u64::from(*depth == 0);
         blocks.truncate(*depth);
         blocks.push(label);
@@ -292,7 +302,7 @@ impl Validator {
     }
 
     fn end(&mut self, thread: ThreadId, label: LabelId) -> Result<(), Rule> {
-        let Thread { depth, blocks, .. } = &mut self.threads[thread.index()];
+        let ThreadState { depth, blocks, .. } = &mut self.threads[thread.index()];
         let outer = depth.checked_sub(1).ok_or(Rule::EndWithoutBegin)?;
         let open = blocks[outer];
         if open != label && open.is_named() && label.is_named() {
@@ -399,7 +409,7 @@ impl Validator {
 #[derive(Clone, Copy, Debug)]
 pub struct Malformed {
     /// Where it stands.
-    pub at: Place,
+    pub at: Position,
     /// The event.
     pub event: Event,
     /// The rule that it breaks.

@@ -1,6 +1,6 @@
 //! Variables and their names. A program has millions of them (each field of each object is one),
 //! and a report shows a few. So where a reader knows what a variable is made of, that is kept
-//! ([`crate::composed`]), and put together when somebody asks.
+//! ([`crate::composed`]), and put together when a name is asked for.
 
 use std::borrow::Cow;
 
@@ -99,10 +99,10 @@ impl Variables {
         self.named.get(name).or_else(|| self.listed.find(name))
     }
 
-    /// See [`Interner::warm`].
+    /// See [`Interner::prefetch`].
     #[inline(always)]
-    pub fn warm(&self, hash: u64) -> u32 {
-        self.named.warm(hash)
+    pub fn prefetch(&self, hash: u64) -> u32 {
+        self.named.prefetch(hash)
     }
 
     /// See [`Interner::find_near`].

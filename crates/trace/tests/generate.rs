@@ -285,7 +285,7 @@ fn a_long_transaction_lasts_the_whole_trace_and_comes_before_others() {
     let own: Vec<usize> = (0..events.len()).filter(|&i| events[i].thread == long).collect();
     assert_eq!(own.first(), Some(&3), "right after the forks");
     assert_eq!(own.last(), Some(&(3000 - 4)), "right before the joins");
-    assert!(own.len() > 500, "it is busy");
+    assert!(own.len() > 500, "it has many events");
     let is_read_late = |x| events[2500..].iter().any(|f| f.thread != long && f.op == Op::Read(x));
     let written = |i: &usize| matches!(events[*i].op, Op::Write(x) if is_read_late(x));
     assert!(own.iter().any(written), "its writes are read to the end");

@@ -88,8 +88,8 @@ fn stands_on(event: &Event, line: &str, format: Format, symbols: &Symbols) -> bo
             let text = line.strip_prefix("@ ").unwrap_or_default().trim_start_matches(' ');
             let operand = &op[op.find('(').unwrap() + 1..op.len() - 1];
             rr_forms(event.op).iter().any(|name| {
-                let behind = text.strip_prefix(&format!("{name}({thread},{operand}"));
-                behind.is_some_and(|behind| rr_end(name, behind))
+                let tail = text.strip_prefix(&format!("{name}({thread},{operand}"));
+                tail.is_some_and(|tail| rr_end(name, tail))
             })
         }
     }
@@ -114,14 +114,14 @@ fn rr_forms(op: Op) -> &'static [&'static str] {
     }
 }
 
-fn rr_end(name: &str, behind: &str) -> bool {
+fn rr_end(name: &str, tail: &str) -> bool {
     let access = name.ends_with("Rd") || name.ends_with("Wr");
     match name {
-        "Enter" => behind == ")" || behind.starts_with(") from "),
-        "Notify" => matches!(behind, ",true)" | ",false)"),
-        "Barrier" => matches!(behind, ",Enter)" | ",Exit)"),
-        _ if access => behind == ")" || behind.starts_with(") ") || behind.starts_with(")["),
-        _ => behind == ")",
+        "Enter" => tail == ")" || tail.starts_with(") from "),
+        "Notify" => matches!(tail, ",true)" | ",false)"),
+        "Barrier" => matches!(tail, ",Enter)" | ",Exit)"),
+        _ if access => tail == ")" || tail.starts_with(") ") || tail.starts_with(")["),
+        _ => tail == ")",
     }
 }
 
@@ -162,15 +162,15 @@ enum Damage {
 }
 
 /// The characters that mean something to one format or the other.
-fn telling() -> impl Strategy<Value = u8> {
+fn significant() -> impl Strategy<Value = u8> {
     prop::sample::select(b"|(),@ \n\rT01-axV;[.:#".to_vec())
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
     let at = 0..100_000usize;
     prop_oneof![
-        (at.clone(), telling()).prop_map(|(at, b)| Damage::Replace(at, b)),
-        (at.clone(), telling()).prop_map(|(at, b)| Damage::Insert(at, b)),
+        (at.clone(), significant()).prop_map(|(at, b)| Damage::Replace(at, b)),
+        (at.clone(), significant()).prop_map(|(at, b)| Damage::Insert(at, b)),
         (at.clone(), 1..20usize).prop_map(|(at, n)| Damage::Remove(at, n)),
         (at.clone(), at, 1..40usize).prop_map(|(from, to, n)| Damage::Copy(from, to, n)),
     ]
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_do_no_harm(bytes in prop::collection::vec(prop_oneof![any::<u8>(), telling()], 0..300)) {
+    fn random_bytes_do_no_harm(bytes in prop::collection::vec(prop_oneof![any::<u8>(), significant()], 0..300)) {
         for format in TEXT_FORMATS {
             read(&bytes, format);
         }

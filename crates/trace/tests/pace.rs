@@ -247,7 +247,7 @@ fn what_follows_the_end_is_an_error() {
     assert!(outcome.unwrap_err().to_string().contains("something follows"));
 }
 
-/// Events that are easy to tell apart, over more blocks than one.
+/// Events that are easy to distinguish, over more blocks than one.
 fn long_trace() -> (Vec<Event>, Symbols) {
     let event = |i: u32| {
         let var = VarId(i * 17 % 5000);
@@ -287,7 +287,7 @@ fn starting_in_a_damaged_block_is_an_error() {
     let (mut reader, first) = PaceReader::open_at(Cursor::new(file.clone()), 5).unwrap();
     assert_eq!(first, 4);
     assert!(read(&mut reader).1.is_err());
-    // Its events are not needed to start behind it.
+    // Its events are not needed to start after it.
     let (mut reader, first) = PaceReader::open_at(Cursor::new(file), 7).unwrap();
     assert_eq!(first, 7);
     assert!(read(&mut reader).1.is_ok());

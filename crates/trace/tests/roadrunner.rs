@@ -35,8 +35,8 @@ fn a_log_becomes_the_trace_that_it_tells() {
     Validator::default().check(&mut found.batch()).unwrap();
     assert_eq!(log.skipped().foreign_lines, 4);
     assert_eq!(log.skipped().lost_events, 0);
-    assert!(log.unmatched().is_empty());
-    assert_eq!(log.labels(), (3, 3));
+    assert!(log.marker().unmatched().is_empty());
+    assert_eq!(log.marker().labels(), (3, 3));
 }
 
 #[test]

@@ -33,10 +33,10 @@ fn cases(count: u32) -> ProptestConfig {
     }
 }
 
-/// What one thread did, as a simulated run has it: a stamp, or none, and a number that tells the
-/// records apart.
+/// What one thread did, as a simulated run has it: a stamp, or none, and a number that
+/// identifies the record.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct RunRecord {
     thread: u32,
     stamp: Option<(u32, u64)>,
     serial: u64,
@@ -45,8 +45,8 @@ struct Step {
 const THREADS: u32 = 5;
 const STRIPES: u32 = 6;
 
-/// A run in its real order: who goes next, and on which stripe (the last is none).
-fn run() -> impl Strategy<Value = Vec<Step>> {
+/// A run in its real order: which thread goes next, and on which stripe (the last is none).
+fn run() -> impl Strategy<Value = Vec<RunRecord>> {
     prop::collection::vec((0..THREADS, 0..=STRIPES), 0..300).prop_map(|choices| {
         let mut versions = [0; STRIPES as usize];
         let step = |(serial, (thread, stripe)): (usize, (u32, u32))| {
@@ -54,7 +54,7 @@ fn run() -> impl Strategy<Value = Vec<Step>> {
                 *version += 1;
                 (stripe, *version - 1)
             });
-            Step { thread, stamp, serial: serial as u64 }
+            RunRecord { thread, stamp, serial: serial as u64 }
         };
         choices.into_iter().enumerate().map(step).collect()
     })
@@ -62,7 +62,7 @@ fn run() -> impl Strategy<Value = Vec<Step>> {
 
 /// The run as each thread recorded it, cut into chunks, which arrive in some order that keeps the
 /// order of each thread's own. `picks` decides.
-fn chunks(run: &[Step], picks: &[usize]) -> Vec<(u32, Vec<Stamped<u64>>)> {
+fn chunks(run: &[RunRecord], picks: &[usize]) -> Vec<(u32, Vec<Stamped<u64>>)> {
     let mut picks = picks.iter().copied().cycle();
     let mut pick = || picks.next().unwrap_or(0);
     let mut queues: Vec<Vec<Vec<Stamped<u64>>>> = vec![Vec::new(); THREADS as usize];
@@ -109,7 +109,7 @@ fn merged(chunks: &[(u32, Vec<Stamped<u64>>)], at_once: usize) -> (Vec<(u32, u64
 
 /// Checks that a merged order is a part of the run that keeps its order, with nothing missing in
 /// between.
-fn check_order(run: &[Step], records: &[(u32, u64)]) {
+fn check_order(run: &[RunRecord], records: &[(u32, u64)]) {
     let mut versions = [0; STRIPES as usize];
     let mut positions: HashMap<u32, Vec<u64>> = HashMap::new();
     for &(thread, serial) in records {
@@ -261,7 +261,7 @@ fn real_threads_are_recorded_in_an_order_that_explains_what_they_saw() {
     let (threads, rounds) = (4, 3000);
     let (bytes, seen) = record_counting(threads, rounds);
     let trace = well_formed(&bytes);
-    // The counter's value is the number of updates before: the order must tell it.
+    // The counter's value is the number of updates before: the order must agree with it.
     let mut value = 0;
     let mut next = vec![0; threads + 1];
     for event in &trace.events {
@@ -304,7 +304,7 @@ fn a_stream_cut_anywhere_gives_a_well_formed_trace_and_says_so() {
 }
 
 #[test]
-fn who_records_and_what_there_is_to_say_is_kept() {
+fn the_recording_and_its_notes_are_kept() {
     let mut bytes = Vec::new();
     let hello = Hello {
         pid: 42,
@@ -359,7 +359,7 @@ fn many_records_without_an_event_are_not_the_end() {
 
 #[test]
 fn what_was_not_declared_is_an_error() {
-    let told = |write: &dyn Fn(&mut Output<&mut Vec<u8>>), what: &str| {
+    let refused = |write: &dyn Fn(&mut Output<&mut Vec<u8>>), what: &str| {
         let mut bytes = Vec::new();
         let mut output = Output::new(&mut bytes, &Hello { stripes: 2, ..Hello::default() });
         output.thread(b"main");
@@ -369,14 +369,14 @@ fn what_was_not_declared_is_an_error() {
         let error = drain(&mut reader(&bytes)).1.expect_err(what).to_string();
         assert!(error.contains(what), "{error}");
     };
-    told(&|o| o.chunk(1, &[1, 2]).unwrap(), "thread 1, which is not known");
-    told(&|o| o.chunk(0, &[wire::pack(1, 1), 0]).unwrap(), "thread 1 is not known");
-    told(&|o| o.chunk(0, &[wire::pack(1, 1 << 39), 0]).unwrap(), "is not known");
-    told(&|o| o.chunk(0, &[wire::pack(7, 0)]).unwrap(), "site 7, which is not known");
-    told(&|o| o.chunk(0, &[wire::pack(0, 0)]).unwrap(), "site 0, which is not known");
-    told(&|o| o.chunk(0, &[wire::pack(1, 0)]).unwrap(), "cut at the end of a chunk");
+    refused(&|o| o.chunk(1, &[1, 2]).unwrap(), "thread 1, which is not known");
+    refused(&|o| o.chunk(0, &[wire::pack(1, 1), 0]).unwrap(), "thread 1 is not known");
+    refused(&|o| o.chunk(0, &[wire::pack(1, 1 << 39), 0]).unwrap(), "is not known");
+    refused(&|o| o.chunk(0, &[wire::pack(7, 0)]).unwrap(), "site 7, which is not known");
+    refused(&|o| o.chunk(0, &[wire::pack(0, 0)]).unwrap(), "site 0, which is not known");
+    refused(&|o| o.chunk(0, &[wire::pack(1, 0)]).unwrap(), "cut at the end of a chunk");
     let high = wire::stamp(2, 0);
-    told(&|o| o.chunk(0, &[wire::pack(1, 0), high]).unwrap(), "stripe 2: too high");
+    refused(&|o| o.chunk(0, &[wire::pack(1, 0), high]).unwrap(), "stripe 2: too high");
 }
 
 proptest! {

@@ -42,7 +42,7 @@ impl SiteFlags {
     }
 }
 
-/// Who sends the stream.
+/// What sends the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Hello<'a> {
     /// The process.
@@ -94,7 +94,7 @@ pub struct NoteFrame<'a> {
 /// One frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Frame<'a> {
-    /// Who sends the stream.
+    /// What sends the stream.
     Hello(Hello<'a>),
     /// A name.
     Name {
@@ -311,16 +311,16 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told() {
-        let told = |bytes: &[u8], what: &str| {
+    fn damage_is_refused() {
+        let refused = |bytes: &[u8], what: &str| {
             let error = count(bytes).expect_err(what).to_string();
             assert!(error.contains(what), "{error}");
         };
-        told(b"GET / HTTP/1.1", "not a recorded stream");
-        told(b"PACESTRM\x02\0\0\0", "version 2");
-        told(b"PACESTRM\x01\0\0\0\xff\xff\xff\xff\x06", "4294967295 bytes");
-        told(b"PACESTRM\x01\0\0\0\0\0\0\0\x09", "byte 12 (kind 9)");
-        told(b"PACESTRM\x01\0\0\0\x01\0\0\0\x08\0", "makes no sense");
-        told(b"PACESTRM\x01\0\0\0\x05\0\0\0\x06\0\0\0\0\0", "makes no sense");
+        refused(b"GET / HTTP/1.1", "not a recorded stream");
+        refused(b"PACESTRM\x02\0\0\0", "version 2");
+        refused(b"PACESTRM\x01\0\0\0\xff\xff\xff\xff\x06", "4294967295 bytes");
+        refused(b"PACESTRM\x01\0\0\0\0\0\0\0\x09", "byte 12 (kind 9)");
+        refused(b"PACESTRM\x01\0\0\0\x01\0\0\0\x08\0", "makes no sense");
+        refused(b"PACESTRM\x01\0\0\0\x05\0\0\0\x06\0\0\0\0\0", "makes no sense");
     }
 }

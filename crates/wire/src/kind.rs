@@ -4,8 +4,8 @@
 /// Hands the list of operations to another macro, one `Variant(Space) = "name"` for each, with its
 /// documentation. The space is a [`NameSpace`] but `Nothing`, which is left out.
 ///
-/// Accesses come first, and those that only read before the others, so that one comparison tells
-/// them apart.
+/// Accesses come first, and those that only read before the others, so that one comparison
+/// separates them.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! with_operations {

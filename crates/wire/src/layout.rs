@@ -37,8 +37,9 @@ pub const VERSION_BITS: u32 = 44;
 pub const MAX_VERSION: u64 = (1 << VERSION_BITS) - 1;
 /// How many stripes there can be.
 pub const MAX_STRIPES: u32 = 1 << (64 - VERSION_BITS);
-/// The kind byte of a site whose records are stamps only: they order, and are no events. A thread
-/// has one at its start (after the fork, on the same stripe) and one at its end (before a join).
+/// The kind byte of a site with records that are stamps only: they order, and are no events. A
+/// thread has one at its start (after the fork, on the same stripe) and one at its end (before a
+/// join).
 pub const ORDER_ONLY: u8 = 0xff;
 
 /// The code of a frame, which stands after its length.

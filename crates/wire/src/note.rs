@@ -1,5 +1,5 @@
-//! What a recorder has to say besides events. The kind of a note decides what may still be concluded
-//! from the trace; its text is for readers of the report.
+//! What a recorder has to say besides events. The kind of a note decides what may still be
+//! concluded from the trace; its text is for readers of the report.
 
 macro_rules! note_kinds {
     ($($(#[$doc:meta])* $variant:ident = $key:literal,)*) => {
@@ -28,7 +28,8 @@ note_kinds! {
     Observed = b"observed",
     /// Something could not be observed: the text says what and why.
     Failed = b"failed",
-    /// Something was left out on purpose (`final fields`) that no check of what was asked for needs.
+    /// Something was left out on purpose (`final fields`) that no check of what was asked for
+    /// needs.
     Filter = b"filter",
     /// Something was left out on purpose that orders threads. What follows from the absence of an
     /// order, such as a race, is then no certainty.

@@ -1,5 +1,5 @@
 //! The sending end: numbers names, sites and threads, and puts their frames before the records
-//! that use them. Whoever records keeps one behind a lock. Declarations are collected and go out
+//! that use them. A recorder keeps one under a lock. Declarations are collected and go out
 //! with the next chunk, so that loading a class costs no system call.
 
 use std::collections::HashMap;
@@ -10,7 +10,8 @@ use crate::kind::Kind;
 use crate::layout::MAX_SITE;
 use crate::note::NoteKind;
 
-/// Declarations are sent without a chunk when they have become this long.
+/// Declarations are sent without a chunk when they have become this long: a system call for each
+/// class that is loaded would slow down the start of a program.
 const ENOUGH: usize = 1 << 16;
 
 /// A site with its names in full.
@@ -31,7 +32,7 @@ pub struct SiteText<'a> {
 }
 
 impl SiteText<'_> {
-    /// A site whose records only order.
+    /// A site with records that only order.
     pub const ORDER: SiteText<'static> =
         SiteText { kind: None, flags: SiteFlags(0), file: b"", method: b"", target: b"", line: 0 };
 
@@ -96,7 +97,7 @@ impl<W: Write> Output<W> {
         id
     }
 
-    /// Tells the class of an object.
+    /// Declares the class of an object.
     pub fn object(&mut self, object: u64, class: &[u8]) {
         let class = self.name(class);
         Frame::Object { object, class }.put(&mut self.pending);

@@ -29,7 +29,7 @@ pub struct FrameReader<R> {
     offset: u64,
 }
 
-/// Enough for a system call to count little; what is there is taken at once, so nobody waits for
+/// Enough for a system call to count little; what is there is taken at once, so no read waits for
 /// a full one.
 const BUFFER: usize = 1 << 17;
 

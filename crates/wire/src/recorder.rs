@@ -16,9 +16,9 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Ground rules: an access runs inside [`ThreadRecorder::stamped`], so that its stamp and the access
-//! are one step, and does nothing there that waits or records. What waits (a lock, a join) is done
-//! outside: the acquire is recorded after it, the release before it.
+//! Ground rules: an access runs inside [`ThreadRecorder::stamped`], so that its stamp and the
+//! access are one step, and does nothing there that waits or records. What waits (a lock, a join)
+//! is done outside: the acquire is recorded after it, the release before it.
 
 use std::hint::spin_loop;
 use std::io::{self, Write};
@@ -33,9 +33,11 @@ use crate::layout::{MAX_OBJECT, is_stamped, pack, stamp};
 use crate::note::NoteKind;
 use crate::output::{Output, SiteText};
 
-/// How many stripes there are: so many that two things seldom share one.
+/// How many stripes there are: so many that two threads seldom meet at one, and few enough for the
+/// second-level cache.
 const STRIPES: u32 = 1 << 12;
-/// A thread sends its records when it has this many words of them.
+/// A thread sends its records when it has this many words of them: 64 KiB, so that the lock of the
+/// output and the system call cost little for each record.
 const FULL: usize = 1 << 13;
 /// A stripe is held for a few instructions; after so many looks its holder was interrupted.
 const PATIENCE: u32 = 100;
@@ -93,7 +95,7 @@ struct Buffer {
 pub struct Recorder(Arc<Shared>);
 
 /// A poisoned lock means that a thread panicked between two of our own statements; what it guards
-/// is whole all the same.
+/// is whole nevertheless.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -134,7 +136,7 @@ impl Recorder {
         Ok(object)
     }
 
-    /// A thread that nobody forked.
+    /// A thread that no recorded thread has forked.
     pub fn thread(&self, name: &[u8]) -> io::Result<ThreadRecorder> {
         let thread = lock(&self.0.output).thread(name);
         Ok(self.recorder_of(thread))
@@ -161,13 +163,13 @@ impl Recorder {
     }
 
     /// Sends what has been recorded so far every now and then, until the flusher is dropped: a
-    /// thread that sleeps must not hold up those who wait for its records.
+    /// thread that sleeps must not hold up a reader that waits for its records.
     pub fn flush_every(&self, pause: Duration) -> Flusher {
         let recorder = self.clone();
         let (stop, stopped) = channel();
         let thread = thread::spawn(move || {
             while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                // A broken stream is known to those who write into it.
+                // A broken stream is noticed by every thread that writes into it.
                 let _ = recorder.flush();
             }
         });
@@ -202,15 +204,15 @@ impl Drop for Flusher {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // It has nothing to tell, and it does not panic.
+            // It has no result, and it does not panic.
             let _ = thread.join();
         }
     }
 }
 
 impl Shared {
-    /// Sends the records of a thread. The buffer stays locked meanwhile, so that nobody sends later
-    /// ones first.
+    /// Sends the records of a thread. The buffer stays locked meanwhile, so that later
+    /// ones are not sent first.
     fn send(&self, buffer: &Buffer) {
         let mut words = lock(&buffer.words);
         if words.is_empty() {

@@ -6,7 +6,7 @@
 //! numbered.
 //!
 //! - Without `atomic` patterns all methods count but those named `main` or `run`, as in the
-//!   AeroDrome paper. A trace whose blocks are declared has no such exception: all blocks count.
+//!   AeroDrome paper. A trace of declared blocks has no such exception: all blocks count.
 //! - With `atomic` patterns the methods that match one of them count, whatever their names.
 //! - What matches an `except` pattern does not count in any case.
 //!
@@ -15,7 +15,7 @@
 //! that `/` and `.` are the same. (`[`, `$`, `?` and the like are parts of method signatures.)
 //! - A pattern with a `(` must match the whole label: `p/Set.add(I)V`, `*.add(*`.
 //! - A pattern without is about the label up to its first `(`, and must match all of it or all
-//!   that stands behind one of its dots: `Set.add`, `add`, `p.Set.add` and `Set.*` all match
+//!   that follows one of its dots: `Set.add`, `add`, `p.Set.add` and `Set.*` all match
 //!   `p/Set.add(I)V`. `et.add` does not.
 //!
 //! A file of patterns has one a line. Blanks around it, blank lines and lines that start with `#`
@@ -54,8 +54,8 @@ impl Pattern {
             return glob(&self.dotted, &label);
         }
         let name = name_of(&label);
-        let behind_dots = name.iter().enumerate().filter(|&(_, &b)| b == b'.').map(|(i, _)| i + 1);
-        [0].into_iter().chain(behind_dots).any(|start| glob(&self.dotted, &name[start..]))
+        let after_dots = name.iter().enumerate().filter(|&(_, &b)| b == b'.').map(|(i, _)| i + 1);
+        [0].into_iter().chain(after_dots).any(|start| glob(&self.dotted, &name[start..]))
     }
 }
 
@@ -69,7 +69,7 @@ fn name_of(label: &[u8]) -> &[u8] {
 }
 
 /// Whether `pattern`, where `*` is any text, matches all of `text`. The pieces between the stars
-/// are each found as early as possible, which leaves the most for those behind.
+/// are each found as early as possible, which leaves the most for the later ones.
 pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let mut pieces = pattern.split(|&b| b == b'*');
     let first = pieces.next().unwrap_or_default();

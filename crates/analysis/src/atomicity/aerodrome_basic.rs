@@ -1,15 +1,15 @@
 //! AeroDrome (Mathur, Viswanathan, ASPLOS 2020), Algorithm 1 as it stands in the paper: vector
-//! clocks for threads, locks, variables, and for every pair of thread and variable. At the end of a
-//! transaction all clocks are looked at, so this is for comparison, not for long traces.
+//! clocks for threads, locks, variables, and for every pair of thread and variable. The end of a
+//! transaction visits all clocks, so this is for comparison, not for long traces.
 //!
-//! The other operations follow the paper's pattern. What several threads do without being ordered
-//! by it (shared releases of a lock, posts of a semaphore, arrivals of a barrier round) is kept like
-//! the reads of a variable, one clock per thread.
+//! The other operations follow the paper's pattern. Operations that do not order the threads that
+//! perform them (shared releases of a lock, posts of a semaphore, arrivals of a barrier round) are
+//! kept like the reads of a variable, one clock per thread.
 //!
-//! Two places where Algorithm 1 is not literally right for our traces:
+//! In two cases Algorithm 1 is not literally right for our traces:
 //! - A `join` of a thread that never acted follows the `fork` alone. If both are in the same
 //!   transaction this is no cycle, but the clock of the child knows the parent's begin.
-//! - A cycle all of whose transactions but one are open is not seen until they end. At the end of
+//! - A cycle of which all transactions but one are open is not seen until they end. At the end of
 //!   the trace, open transactions are therefore closed (`finish`), and a violation found then is
 //!   reported at the last event.
 //!
@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 
 use paceline_trace::{Batch, Event, EventNo, IdCounts, LockId, Op, ThreadId, VarId};
 
-use super::{Atomicity, Options};
+use super::{Atomicity, Options, each_event};
 use crate::engine::by_thread::ByThread;
 use crate::engine::clock::VectorClock;
 use crate::engine::rounds::{Round, Rounds};
@@ -37,7 +37,7 @@ struct Thread {
     forked_by: Option<ThreadId>,
 }
 
-/// The clock of the last write or release, and whose it was.
+/// The clock of the last write or release, and its thread.
 #[derive(Clone, Default)]
 struct Last {
     clock: VectorClock,
@@ -71,7 +71,7 @@ pub struct AerodromeBasic {
 }
 
 impl AerodromeBasic {
-    /// A fresh one.
+    /// Starts the engine.
     pub fn new(options: Options) -> AerodromeBasic {
         AerodromeBasic {
             options,
@@ -234,7 +234,7 @@ impl AerodromeBasic {
         }
     }
 
-    /// Of outermost blocks.
+    /// The end of a transaction, for outermost blocks.
     fn end(&mut self, t: ThreadId) {
         if self.threads[t.index()].depth == 1 {
             self.close(t);
@@ -242,7 +242,7 @@ impl AerodromeBasic {
         self.threads[t.index()].depth -= 1;
     }
 
-    /// Lines 37 to 46: whatever follows the begin of the transaction now follows all of it.
+    /// Lines 37 to 46: what follows the begin of the transaction now follows all of it.
     fn close(&mut self, t: ThreadId) {
         let begin = self.threads[t.index()].begin_clock.clone();
         let clock = self.clock(t);
@@ -296,14 +296,10 @@ fn grow<T: Clone + Default>(state: &mut Vec<T>, len: usize) {
 impl Analysis for AerodromeBasic {
     fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
         self.reserve(&batch.counts);
-        for (event, at) in batch.events.iter().zip(batch.first..) {
-            self.now = (at, event.thread);
-            self.event(event);
-            if self.options.first_only && !self.cycles.is_empty() {
-                return ControlFlow::Break(());
-            }
-        }
-        ControlFlow::Continue(())
+        each_event(self, self.options, batch, |engine, number, event| {
+            engine.now = (number, event.thread);
+            engine.event(event);
+        })
     }
 
     fn finish(&mut self) {

@@ -1,5 +1,5 @@
 //! Atomicity: is the trace conflict-serializable, and if not, at which event does the first cycle
-//! between its transactions close? One engine a file; [`Engine`] is their registry.
+//! between its transactions close? Each engine has its own file; [`Engine`] is their registry.
 //!
 //! A transaction is an outermost block of a thread, up to the end of the trace if it is never
 //! closed, or a single event outside every block. All engines give the same verdict on every
@@ -19,15 +19,20 @@ pub use reference::Reference;
 pub use running::Running;
 pub use velodrome::Velodrome;
 
+use std::ops::ControlFlow;
+
+use paceline_trace::{Batch, Event, EventNo};
+
 use crate::{Analysis, Cycle};
 
 /// An analysis that looks for cycles between transactions.
 pub trait Atomicity: Analysis {
-    /// What was found so far, in the order of events. Empty after `finish`: serializable.
+    /// The cycles found so far, in the order of events. Without any after `finish`, the trace is
+    /// serializable.
     fn cycles(&self) -> &[Cycle];
 
-    /// For how many transactions the cycle at this index stands: an engine may keep only some of
-    /// those that are alike.
+    /// How many transactions the cycle at this index stands for: of equivalent cycles, an engine
+    /// may keep only some.
     fn stands_for(&self, _index: usize) -> u64 {
         1
     }
@@ -38,6 +43,23 @@ pub trait Atomicity: Analysis {
 pub struct Options {
     /// Break at the first cycle.
     pub first_only: bool,
+}
+
+/// Gives an engine the events of a batch, until it may stop.
+#[inline(always)]
+fn each_event<E: Atomicity>(
+    engine: &mut E,
+    options: Options,
+    batch: &Batch,
+    event: impl Fn(&mut E, EventNo, &Event),
+) -> ControlFlow<()> {
+    for (number, at) in (batch.first..).zip(&batch.events) {
+        event(engine, number, at);
+        if options.first_only && !engine.cycles().is_empty() {
+            return ControlFlow::Break(());
+        }
+    }
+    ControlFlow::Continue(())
 }
 
 macro_rules! engines {
@@ -67,7 +89,7 @@ macro_rules! engines {
                 }
             }
 
-            /// A fresh analysis.
+            /// Starts an analysis with this engine.
             pub fn start(self, options: Options) -> Box<dyn Atomicity> {
                 match self {
                     $(Engine::$variant => Box::new($new(options)),)*
@@ -78,7 +100,7 @@ macro_rules! engines {
 }
 
 engines! {
-    /// The running-ancestor engine: exact, linear, the fastest.
+    /// The default engine: exact, linear, the fastest.
     Auto = "auto", exact: true, Running::new;
     /// The happens-before graph of the Velodrome paper.
     Velodrome = "velodrome", exact: true, Velodrome::new;
@@ -86,7 +108,7 @@ engines! {
     Aerodrome = "aerodrome", exact: false, Aerodrome::new;
     /// Algorithm 1 of the AeroDrome paper.
     AerodromeBasic = "aerodrome-basic", exact: false, AerodromeBasic::new;
-    /// The definition, quadratic.
+    /// The definition: quadratic, for comparison.
     Reference = "reference", exact: true, Reference::new;
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use paceline_trace::{Batch, Event, EventNo, Op};
 
-use super::{Atomicity, Options};
+use super::{Atomicity, Options, each_event};
 use crate::definition::plain::{PlainGraph, Txn};
 use crate::{Analysis, Cycle};
 
@@ -30,7 +30,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// A fresh one.
+    /// Starts the engine.
     pub fn new(options: Options) -> Reference {
         Reference {
             options,
@@ -77,13 +77,7 @@ impl Reference {
 impl Analysis for Reference {
     fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
         self.open.resize(batch.counts.threads.max(self.open.len()), None);
-        for &event in &batch.events {
-            self.event(event);
-            if self.options.first_only && !self.cycles.is_empty() {
-                return ControlFlow::Break(());
-            }
-        }
-        ControlFlow::Continue(())
+        each_event(self, self.options, batch, |engine, _, &event| engine.event(event))
     }
 
     fn finish(&mut self) {}

@@ -39,7 +39,7 @@ fn engines_agree_with_the_definition() {
     random::check(12_000, EVENTS, |trace| {
         let expected = first_cycle(Engine::Reference, trace);
         Engine::ALL.iter().try_for_each(|&engine| agree(engine, trace, expected))?;
-        // Cut after the first cycle, no later event can make up for a miss.
+        // When the trace is cut after the first cycle, no later event can make up for a miss.
         let Some(cycle) = expected else { return Ok(()) };
         let mut cut = trace.clone();
         cut.events.truncate(cycle.event as usize);
@@ -47,7 +47,7 @@ fn engines_agree_with_the_definition() {
     });
 }
 
-/// The optimised one works with later clocks, so it may see a cycle before Algorithm 1 does.
+/// The optimised engine uses later clocks, so it may see a cycle before Algorithm 1 does.
 #[test]
 fn optimised_aerodrome_is_never_later_than_basic() {
     random::check(2000, EVENTS, |trace| {
@@ -107,7 +107,7 @@ fn is_on_a_cycle(events: &[Event], begin: EventNo) -> bool {
     reached.contains(&start)
 }
 
-/// Engines that go on after the first cycle must not invent others.
+/// Engines that continue after the first cycle must not report false ones.
 #[test]
 fn every_report_names_a_transaction_on_a_cycle() {
     random::check(500, EVENTS, |trace| {
@@ -141,7 +141,7 @@ fn happens_before(trace: &Trace) -> Vec<HashSet<usize>> {
     before
 }
 
-/// Whoever Velodrome blames does have an event of another thread between two of its own.
+/// A block that Velodrome blames does have an event of another thread between two of its own.
 #[test]
 fn blamed_blocks_are_refuted_by_the_definition() {
     let blamed = Cell::new(0);
@@ -206,7 +206,7 @@ fn random_traces_have_every_operation_and_both_verdicts() {
     assert!(cyclic * 4 > all && cyclic * 4 < all * 3, "{cyclic} of {all} are not serializable");
 }
 
-/// Longer traces with more threads than a machine word has bits; the reference is too slow here, but
+/// Longer traces with more threads than a machine word has bits. The reference is too slow here, but
 /// the generator knows where it planted the violation.
 #[test]
 fn engines_find_what_was_planted() {
@@ -240,9 +240,9 @@ fn engines_find_what_was_planted() {
     }
 }
 
-/// The third round is kept where the first one was, and thread 2 entered that.
+/// The third round uses the slot of the first one, which thread 2 entered.
 #[test]
-fn a_round_forgets_those_who_used_its_slot_before() {
+fn a_round_forgets_the_earlier_round_in_its_slot() {
     let line = "1:begin(m) 1:w(x) 2:r(x) 2:enter(b) 3:exit(b) 2:enter(b) 3:exit(b) 1:enter(b) \
         1:exit(b) 1:end(m)";
     let trace = Trace::parse(line).unwrap();

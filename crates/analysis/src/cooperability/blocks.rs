@@ -1,6 +1,6 @@
 //! Yields and atomic blocks in one program: a block that is declared atomic should not yield. The
-//! paper leaves the combination for later; here every yield that happens inside of a block is
-//! listed, once for each block around it, because none of them is atomic.
+//! paper leaves the combination open; here every yield that happens inside of a block is listed,
+//! once for each enclosing block, because none of them is atomic.
 
 use hashbrown::HashMap;
 use paceline_trace::{Event, EventNo, LabelId, Site, ThreadId};
@@ -8,7 +8,7 @@ use paceline_trace::{Event, EventNo, LabelId, Site, ThreadId};
 /// Why there is a yield.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum YieldKind {
-    /// The program says so.
+    /// The program contains it.
     Written,
     /// A wait gives up its lock.
     Wait,
@@ -18,13 +18,13 @@ pub enum YieldKind {
     Inferred,
 }
 
-/// A yield inside of a block declared atomic. Those of one kind, at one place, in blocks of one
+/// A yield inside of a block declared atomic. Yields of one kind, at one location, in blocks of one
 /// label are counted together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct YieldInBlock {
-    /// The first such yield, or the event before which it belongs.
+    /// The first such yield, or the event before which it is missing.
     pub event: EventNo,
-    /// Where in the source.
+    /// Its source location.
     pub site: Site,
     /// Why there is a yield.
     pub kind: YieldKind,
@@ -37,37 +37,37 @@ pub struct YieldInBlock {
 }
 
 #[derive(Clone, Copy)]
-struct Block {
+struct OpenBlock {
     label: LabelId,
     site: Site,
 }
 
-/// Blocks of one label are one, wherever they begin; bare ones are told apart by their site.
+/// Blocks of one label count as one, wherever they begin; those without a label go by their site.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     label: LabelId,
-    bare: Site,
+    unnamed: Site,
     site: Site,
     kind: YieldKind,
 }
 
-/// The blocks that each thread is in, and the yields inside of them.
+/// The open blocks of each thread, and the yields inside of them.
 #[derive(Default)]
 pub struct OpenBlocks {
-    open: Vec<Vec<Block>>,
+    open: Vec<Vec<OpenBlock>>,
     found: Vec<YieldInBlock>,
     by_key: HashMap<Key, usize>,
 }
 
 impl OpenBlocks {
-    /// Makes room for that many threads.
+    /// Makes room for this many threads.
     pub fn reserve(&mut self, threads: usize) {
         self.open.resize_with(threads, Vec::new);
     }
 
     /// The event enters a block.
     pub fn begin(&mut self, event: &Event, label: LabelId) {
-        self.open[event.thread.index()].push(Block { label, site: event.site });
+        self.open[event.thread.index()].push(OpenBlock { label, site: event.site });
     }
 
     /// The thread leaves its innermost block.
@@ -80,15 +80,15 @@ impl OpenBlocks {
     pub fn yields(&mut self, kind: YieldKind, number: EventNo, event: &Event) {
         for depth in 0..self.open[event.thread.index()].len() {
             let block = self.open[event.thread.index()][depth];
-            self.note(kind, number, event, block);
+            self.add(kind, number, event, block);
         }
     }
 
-    fn note(&mut self, kind: YieldKind, number: EventNo, event: &Event, block: Block) {
-        let Block { label, site: block_site } = block;
-        let bare = if label.is_named() { Site::UNKNOWN } else { block_site };
+    fn add(&mut self, kind: YieldKind, number: EventNo, event: &Event, block: OpenBlock) {
+        let OpenBlock { label, site: block_site } = block;
+        let unnamed = if label.is_named() { Site::UNKNOWN } else { block_site };
         let next = self.found.len();
-        let key = Key { label, bare, site: event.site, kind };
+        let key = Key { label, unnamed, site: event.site, kind };
         let index = *self.by_key.entry(key).or_insert(next);
         if index == next {
             let site = event.site;
@@ -104,7 +104,7 @@ impl OpenBlocks {
         self.found[index].count += 1;
     }
 
-    /// What was found, in the order of first events; outer blocks before inner ones.
+    /// The yields found, in the order of first events; outer blocks before inner ones.
     pub fn found(&self) -> &[YieldInBlock] {
         &self.found
     }

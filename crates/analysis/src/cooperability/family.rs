@@ -1,31 +1,31 @@
 //! A join that yields only to the joined thread: the paper's proposal for fork/join programs, which
-//! then need no yields.
+//! need no yields then.
 //!
 //! # What it means
 //! A join does not split its transaction. The *family* of a thread t, at an event, are the threads
-//! that t has joined (by this event at the latest) and the families of those. They are over, and t
-//! has waited for them: what they did to each other and to t is what t asked for. So an event of
+//! that t has joined (by this event at the latest) and the families of those. They have ended, and
+//! t has waited for them: what they did to each other and to t is what t asked for. So an event of
 //! transaction D of thread t closes a cycle when D -> .. -> X -> .. -> D, with the event's edges,
-//! for some transaction X of a thread that is *not* in the family of t. A way back to D through
+//! for some transaction X of a thread that is *not* in the family of t. A path back to D through
 //! family members only is no cycle. Before the join, the child is a stranger like any other; and
-//! what comes before a child, comes before who joined it.
+//! what precedes a child precedes the thread that joins it.
 //!
 //! In other words, the trace is equivalent to one in which threads are switched at yields and at
-//! the end of threads, and at a join to the members of the family only.
+//! the end of threads, and at a join to members of the family only.
 //!
 //! # How it is decided
-//! D may come before itself now, by ways through the family, so that alone says nothing. When D is
-//! among what comes before an event of D, one has to know whether a stranger X is on one of the ways, also if X has finished since and is part of a
-//! class. Of each other thread x, only the first transaction after D matters: the later ones come
-//! after it, so if one of them is on the way, the first is. These firsts are *pinned*: the graph
-//! goes on to treat them as running, so that all sets mention them. There are never more of them
-//! than threads times running transactions, and none in a fork/join program without yields:
-//! - A transaction that ends is pinned if something that runs comes before it that does not come
-//!   before an earlier pinned one of its thread; and unpinned when that is no longer so, though not
-//!   at once.
+//! D may precede itself now, by paths through the family, so that alone says nothing. When D
+//! precedes an event of D, one has to know whether a stranger X is on one of the paths, even if X
+//! has finished since and is part of a class. Of each other thread x, only the first transaction
+//! after D matters: the later ones happen after it, so if one of them is on the path, the first is.
+//! These first transactions are *pinned*: the graph keeps treating them as running, so that all
+//! sets mention them. There are never more of them than threads times running transactions, and
+//! none in a fork/join program without yields:
+//! - A transaction that ends is pinned if a running transaction precedes it that does not precede
+//!   an earlier pinned one of its thread; and unpinned some time after that is no longer so.
 //! - A child's transactions after D need no pin once D has joined the child: for D they are
-//!   family, and for whoever comes before D, the way leads through D, whose thread is a stranger
-//!   unless the child is family as well.
+//!   family, and for a transaction that precedes D, the path leads through D, whose thread is a
+//!   stranger unless the child is family as well.
 
 use hashbrown::HashSet;
 use paceline_trace::ThreadId;
@@ -35,28 +35,29 @@ use crate::engine::ancestors::Ancestors;
 use crate::engine::precedence::{Node, Precedence, Renumbering};
 use crate::engine::slots::{SlotSet, SlotWords};
 
-/// Who has joined whom, and the pinned transactions.
+/// The joins so far, and the pinned transactions.
 #[derive(Default)]
 pub struct Family {
+    /// For each thread, the threads that it has joined.
     joined: Vec<Vec<ThreadId>>,
     /// Per thread, in the order of time.
     pinned: Vec<Vec<Node>>,
-    /// How many are pinned, and how many of them were needed when last looked at.
+    /// How many are pinned, and how many of them were needed at the last [`Family::prune`].
     count: usize,
     needed: usize,
 }
 
-/// So many may be pinned needlessly.
+/// This many may be pinned needlessly before it is worth checking all of them.
 const FEW: usize = 8;
 
 impl Family {
-    /// Makes room for that many threads.
+    /// Makes room for this many threads.
     pub fn reserve(&mut self, threads: usize) {
         self.joined.resize_with(threads, Vec::new);
         self.pinned.resize_with(threads, Vec::new);
     }
 
-    /// Exchanges every node that is kept here.
+    /// Exchanges every pinned node.
     pub fn renumber(&mut self, new: &Renumbering) {
         self.pinned.iter_mut().flatten().for_each(|node| *node = new.of(*node));
     }
@@ -76,7 +77,7 @@ impl Family {
         members
     }
 
-    /// Keeps a transaction that has just ended, for [`Family::prune`] to decide about.
+    /// Pins a transaction that has just ended, until [`Family::prune`] finds it needless.
     pub(super) fn pin(&mut self, thread: ThreadId, node: Node) {
         self.pinned[thread.index()].push(node);
         self.count += 1;
@@ -87,7 +88,7 @@ impl Family {
         self.count > 2 * self.needed + FEW
     }
 
-    /// Lets go of what need not be pinned (any more).
+    /// Unpins what need not be pinned (any more).
     pub(super) fn prune<W: SlotWords>(&mut self, threads: &[Thread], graph: &mut Ancestors<W>) {
         let mut running = SlotSet::empty();
         for thread in threads.iter().filter(|t| t.current != Node::DEAD) {
@@ -111,7 +112,7 @@ impl Family {
         self.count = self.needed;
     }
 
-    /// Lets go of the pinned transactions of a child that come after the one that has joined it.
+    /// Unpins the transactions of a child that happen after the transaction that has joined it.
     pub(super) fn release<W: SlotWords>(
         &mut self,
         child: ThreadId,
@@ -131,7 +132,7 @@ impl Family {
         self.count -= before - pinned.len();
     }
 
-    /// Whether a stranger is on the way from `current`, a transaction of `thread`, to something in
+    /// Whether a stranger is on a path from `current`, a transaction of `thread`, to a member of
     /// `set`, which is closed.
     pub(super) fn is_interfered<W: SlotWords>(
         &self,

@@ -1,5 +1,5 @@
-//! Where yields are missing: dynamic positions, places in the source, and what several traces of
-//! one program tell together (Figure 8 of the paper).
+//! Where yields are missing: events of the trace, locations in the source, and the union over
+//! several traces of one program (Figure 8 of the paper).
 
 use hashbrown::HashMap;
 use paceline_trace::{EventNo, Op, Site, Symbols, ThreadId};
@@ -13,13 +13,13 @@ pub struct InferredYield {
     pub thread: ThreadId,
     /// What it does.
     pub op: Op,
-    /// Where in the source.
+    /// Its source location.
     pub site: Site,
     /// The first event of the transaction that the yield ends.
     pub begin: EventNo,
 }
 
-/// A place in the source where yields are missing.
+/// A source location where yields are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct YieldSite {
     /// The first yield that is missing there.
@@ -57,13 +57,13 @@ impl Inferred {
         &self.positions
     }
 
-    /// The places in the source, in the order of their first events.
+    /// The source locations, in the order of their first events.
     pub fn sites(&self) -> &[YieldSite] {
         &self.sites
     }
 
-    /// The places by name, so that they can be compared with those of another trace. Sites that
-    /// read the same are one place.
+    /// The locations as text, so that they can be compared with those of another trace. Sites with
+    /// equal text are one location.
     pub fn named(&self, symbols: &Symbols) -> Vec<NamedSite> {
         let mut named: Vec<NamedSite> = Vec::new();
         let mut by_place = HashMap::new();
@@ -79,19 +79,19 @@ impl Inferred {
     }
 }
 
-/// A place where yields are missing, by name.
+/// A location where yields are missing, as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedSite {
-    /// The place as a person reads it.
+    /// The location as it is shown.
     pub place: String,
     /// How many are missing there.
     pub count: u64,
 }
 
-/// A place where yields are missing in some of several traces.
+/// A location where yields are missing in some of several traces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MergedSite {
-    /// The place as a person reads it.
+    /// The location as it is shown.
     pub place: String,
     /// How many are missing there, in all traces.
     pub count: u64,
@@ -101,16 +101,16 @@ pub struct MergedSite {
     pub traces: usize,
 }
 
-/// What several traces of one program tell together.
+/// The missing yields of several traces of one program.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Merged {
-    /// The places, in the order in which the traces came up with them.
+    /// The locations, in the order in which the traces contributed them.
     pub sites: Vec<MergedSite>,
-    /// For each trace, how many places it added.
+    /// For each trace, how many new locations it contributed.
     pub added: Vec<usize>,
 }
 
-/// Puts the missing yields of several traces together.
+/// Merges the missing yields of several traces.
 pub fn merge(traces: &[Vec<NamedSite>]) -> Merged {
     let mut merged = Merged::default();
     let mut by_place: HashMap<&str, usize> = HashMap::new();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_tells_what_each_trace_added() {
+    fn merging_counts_what_each_trace_added() {
         let traces = [
             sites(&[("A.java:1", 3), ("B.java:2", 1)]),
             sites(&[("B.java:2", 4)]),

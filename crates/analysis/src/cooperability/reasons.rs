@@ -1,10 +1,10 @@
 //! Why is a yield missing? A second pass over the same trace names, for the first missing yield of
-//! each place, the event of another thread that it conflicts with: the last edge of the cycle.
+//! each location, the event of another thread that it conflicts with: the last edge of the cycle.
 //!
-//! The first pass keeps nodes, not events: that is what makes it fast. This one runs the same
-//! engine again, and keeps the latest events besides, but only those about the few objects that
-//! the answers are about. The latest event of each thread is enough: if an earlier one is part of
-//! a cycle, so is the latest, since its transaction comes after.
+//! The first pass keeps nodes, not events: that makes it fast. This one runs the same engine again
+//! and also keeps the latest events, but only those that concern the few objects of the missing
+//! yields. The latest event of each thread is enough: if an earlier one is part of a cycle, so is
+//! the latest, since its transaction happens after.
 
 use std::ops::ControlFlow;
 
@@ -23,8 +23,8 @@ use crate::engine::precedence::{Full, Node, Renumbering};
 use crate::engine::rounds::Rounds;
 use crate::engine::slots::SlotWords;
 
-/// Why a yield is missing: without it, the transaction that it ends would come before and after
-/// the transaction of an earlier event.
+/// Why a yield is missing: without it, the transaction that it ends would happen both before and
+/// after the transaction of an earlier event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reason {
     /// The missing yield.
@@ -35,7 +35,7 @@ pub struct Reason {
     pub earlier_thread: ThreadId,
     /// What it does.
     pub earlier_op: Op,
-    /// Where in the source.
+    /// Its source location.
     pub earlier_site: Site,
 }
 
@@ -43,12 +43,12 @@ pub struct Reason {
 pub struct Reasons(Driver<Watch>);
 
 impl Reasons {
-    /// To find the reasons for what the first pass inferred with the same options.
+    /// Starts the search for the reasons of what the first pass inferred with the same options.
     pub fn new(options: Options, inferred: &Inferred) -> Reasons {
         Reasons(Driver::new(Watch::new(options, inferred)))
     }
 
-    /// One for each place, in the order of their first events.
+    /// One for each location, in the order of their first events.
     pub fn reasons(&self) -> &[Reason] {
         &self.0.property().reasons
     }
@@ -62,9 +62,9 @@ impl Analysis for Reasons {
     fn finish(&mut self) {}
 }
 
-/// What events can be in conflict about.
+/// What the events of a conflict have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Object {
+enum ConflictObject {
     Variable(VarId),
     Lock(LockId),
     Semaphore(SemaphoreId),
@@ -72,43 +72,44 @@ enum Object {
     Thread(ThreadId),
 }
 
-impl Object {
+impl ConflictObject {
     fn is_barrier(&self) -> bool {
         match self {
-            Object::Barrier(_) => true,
-            Object::Variable(_) | Object::Lock(_) | Object::Semaphore(_) | Object::Thread(_) => {
-                false
-            }
+            ConflictObject::Barrier(_) => true,
+            ConflictObject::Variable(_)
+            | ConflictObject::Lock(_)
+            | ConflictObject::Semaphore(_)
+            | ConflictObject::Thread(_) => false,
         }
     }
 }
 
-fn object(act: Act) -> Option<Object> {
+fn object(act: Act) -> Option<ConflictObject> {
     match act {
-        Act::Access { var, .. } => Some(Object::Variable(var)),
-        Act::Acquire { lock, .. } | Act::Release { lock, .. } => Some(Object::Lock(lock)),
-        Act::Fork(thread) | Act::Join(thread) => Some(Object::Thread(thread)),
-        Act::Post(semaphore) | Act::Take(semaphore) => Some(Object::Semaphore(semaphore)),
-        Act::Enter(barrier) | Act::Exit(barrier) => Some(Object::Barrier(barrier)),
+        Act::Access { var, .. } => Some(ConflictObject::Variable(var)),
+        Act::Acquire { lock, .. } | Act::Release { lock, .. } => Some(ConflictObject::Lock(lock)),
+        Act::Fork(thread) | Act::Join(thread) => Some(ConflictObject::Thread(thread)),
+        Act::Post(semaphore) | Act::Take(semaphore) => Some(ConflictObject::Semaphore(semaphore)),
+        Act::Enter(barrier) | Act::Exit(barrier) => Some(ConflictObject::Barrier(barrier)),
         Act::Nothing => None,
     }
 }
 
-/// The latest event of a thread that did this to an object.
+/// The latest event of a thread that operated on an object in some way.
 #[derive(Clone, Copy)]
 struct Latest {
     number: EventNo,
     event: Event,
     node: Node,
-    /// The barrier round, if it is about a barrier.
+    /// The barrier round, if the event belongs to one.
     round: Option<usize>,
 }
 
-/// The engine, and the latest events about some objects.
+/// The engine, and the latest events on some objects.
 struct Watch {
     yields: Yields,
     rounds: Rounds,
-    watched: HashMap<Object, Vec<Latest>>,
+    watched: HashMap<ConflictObject, Vec<Latest>>,
     /// In reverse order.
     wanted: Vec<InferredYield>,
     reasons: Vec<Reason>,
@@ -145,7 +146,7 @@ impl<W: SlotWords> On<Ancestors<W>> for Watch {
         self.yields.event(number, event, graph, frontier)?;
         if !matches!(event.op, Op::Begin(_) | Op::End(_)) {
             let node = self.yields.node_of(event.thread);
-            self.remember(Latest { number, event: *event, node, round });
+            self.record(Latest { number, event: *event, node, round });
         }
         Ok(())
     }
@@ -179,7 +180,7 @@ impl Watch {
             | Act::Nothing => return None,
         };
         if round.fresh {
-            // A thread's latest event stays what it is, even if the round is over that it left.
+            // The latest event of a thread stays, even if it belongs to a round that is over.
             let over = |latest: &Latest| latest.round == Some(round.slot);
             let barriers = self.watched.iter_mut().filter(|(what, _)| what.is_barrier());
             barriers.for_each(|(_, all)| all.retain(|latest| !over(latest)));
@@ -187,16 +188,16 @@ impl Watch {
         Some(round.slot)
     }
 
-    fn remember(&mut self, latest: Latest) {
+    fn record(&mut self, latest: Latest) {
         let act_of = |old: &Latest| act(old.event.op);
         let thread = latest.event.thread;
-        // Whoever joins the thread comes after its latest event, whatever that is.
-        if let Some(all) = self.watched.get_mut(&Object::Thread(thread)) {
+        // A join of the thread happens after its latest event, whatever that is.
+        if let Some(all) = self.watched.get_mut(&ConflictObject::Thread(thread)) {
             all.retain(|old| old.event.thread != thread);
             all.push(latest);
         }
-        let about = object(act_of(&latest)).and_then(|object| self.watched.get_mut(&object));
-        if let Some(all) = about {
+        let on_object = object(act_of(&latest)).and_then(|object| self.watched.get_mut(&object));
+        if let Some(all) = on_object {
             let what = |old: &Latest| (old.event.thread, act_of(old), old.round);
             all.retain(|old| what(old) != what(&latest));
             all.push(latest);
@@ -212,8 +213,8 @@ impl Watch {
     ) {
         let current = self.yields.node_of(event.thread);
         let slot = graph.slot_of(current);
-        let about = object(act(event.op)).and_then(|object| self.watched.get(&object));
-        let candidates = about.into_iter().flatten().rev();
+        let on_object = object(act(event.op)).and_then(|object| self.watched.get(&object));
+        let candidates = on_object.into_iter().flatten().rev();
         let earlier = candidates.filter(|e| conflicts(e, event, round)).find(|earlier| {
             let set = graph.reach(earlier.node);
             set.contains(slot) && self.yields.closes_cycle(event.thread, current, &set, graph)
@@ -231,6 +232,6 @@ impl Watch {
 fn conflicts(earlier: &Latest, event: &Event, round: Option<usize>) -> bool {
     let Event { thread, op, .. } = earlier.event;
     let joins_it = act(event.op) == Act::Join(thread);
-    let about_one_object = act(op).conflicts_with(act(event.op)) && earlier.round == round;
-    thread != event.thread && (joins_it || about_one_object)
+    let on_one_object = act(op).conflicts_with(act(event.op)) && earlier.round == round;
+    thread != event.thread && (joins_it || on_one_object)
 }

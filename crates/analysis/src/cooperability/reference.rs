@@ -32,7 +32,7 @@ pub fn missing_yields(trace: &Trace, options: Options) -> Vec<EventNo> {
     explained_yields(trace, options).iter().map(|missing| missing.event).collect()
 }
 
-/// The same, with what caused them.
+/// The same, with their causes.
 pub fn explained_yields(trace: &Trace, options: Options) -> Vec<Missing> {
     let threads = trace.symbols.counts().threads;
     let mut reference = Reference {
@@ -86,7 +86,7 @@ impl Reference {
         self.graph.start()
     }
 
-    /// Whether a stranger is between the transaction and what the event comes after.
+    /// Whether a stranger is on a path from the transaction to a predecessor of the event.
     fn closes_a_cycle(&self, thread: ThreadId, txn: Txn, predecessors: &HashSet<Txn>) -> bool {
         let mut family = HashSet::new();
         if self.join_yields_to_child {

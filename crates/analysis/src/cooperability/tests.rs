@@ -127,7 +127,7 @@ fn thousands_of_threads_at_once() {
     let threads = 3000;
     let mut line = String::new();
     (0..threads).for_each(|t| line += &format!("{t}:w(x{t}) "));
-    // Each reads what the next one wrote: a chain, until the last closes it.
+    // Each reads what the next one wrote: a chain, until the last one closes the cycle.
     (0..threads).for_each(|t| line += &format!("{t}:r(x{}) ", (t + 1) % threads));
     let trace = Trace::parse(&line).unwrap();
     for options in BOTH_KINDS_OF_JOIN {
@@ -135,9 +135,9 @@ fn thousands_of_threads_at_once() {
     }
 }
 
-/// A thread that has been joined gives its place back.
+/// A thread that has been joined frees its slot.
 #[test]
-fn one_thread_after_the_other_needs_little_room() {
+fn one_thread_after_the_other_needs_few_slots() {
     let line: String = (1..200).map(|t| format!("0:fork({t}) {t}:w(x) 0:join({t}) ")).collect();
     for options in BOTH_KINDS_OF_JOIN {
         let mut graph = Ancestors::<Words<1>>::default();
@@ -153,7 +153,7 @@ fn one_thread_after_the_other_needs_little_room() {
     }
 }
 
-/// The second thread has entered the next round already: that is not what the first one waits for.
+/// The second thread has already entered the next round: the first one does not wait for that.
 #[test]
 fn a_reason_is_of_the_same_barrier_round() {
     let line = "1:w(x) 2:r(x) 1:enter(b) 2:enter(b) 2:exit(b) 2:enter(b) 1:exit(b)";

@@ -1,10 +1,11 @@
 //! When do two events conflict? The definition of `docs/semantics.md`, word by word, over a trace
-//! that is kept whole. The reference analyses rest on it; it is made to be read, not to be fast.
+//! that is kept in memory. The reference analyses are built on it; it is made to be read, not to be
+//! fast.
 
 use hashbrown::HashMap;
 use paceline_trace::{BarrierId, Event, LockId, Op, SemaphoreId, ThreadId, VarId};
 
-/// What an operation does to the thing that it is about, as far as conflicts go.
+/// What an operation does to its target, as far as conflicts are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Act {
     Access { var: VarId, writes: bool },
@@ -40,8 +41,8 @@ pub(crate) fn act(op: Op) -> Act {
 }
 
 impl Act {
-    /// Whether this conflicts with what another thread does later. Events of the forked or joined
-    /// thread, and barrier rounds, are for the caller to consider.
+    /// Whether this conflicts with a later act of another thread. Events of the forked or joined
+    /// thread, and barrier rounds, are up to the caller.
     pub(crate) fn conflicts_with(self, later: Act) -> bool {
         match (self, later) {
             (Act::Access { var: x, writes: a }, Act::Access { var: y, writes: b }) => {
@@ -62,9 +63,9 @@ impl Act {
 #[derive(Default)]
 pub struct Conflicts {
     events: Vec<Event>,
-    /// 0 for events that are not about barriers.
+    /// 0 for events that are not of barriers.
     rounds: Vec<u32>,
-    /// Per barrier: the number of its current round, and whether somebody has left it.
+    /// Per barrier: the number of its current round, and whether a thread has left it.
     current: HashMap<BarrierId, (u32, bool)>,
     entered: HashMap<(BarrierId, ThreadId), u32>,
 }
@@ -117,7 +118,7 @@ impl Conflicts {
         self.events[e].thread == self.events[f].thread || self.interfere(e, f)
     }
 
-    /// The same, not counting that they are by the same thread.
+    /// The same, ignoring program order.
     pub fn interfere(&self, e: usize, f: usize) -> bool {
         let (first, second) = (self.events[e], self.events[f]);
         let acts = (act(first.op), act(second.op));

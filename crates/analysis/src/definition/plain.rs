@@ -1,6 +1,6 @@
 //! The graph of transactions, by its definition and nothing else: every event is compared with
 //! every earlier one, and all edges are kept. Quadratic in the length of the trace, and obviously
-//! right: the analyses are tested against references that are made of it.
+//! right: the analyses are tested against references that are built on it.
 
 use hashbrown::HashSet;
 use paceline_trace::Event;
@@ -32,8 +32,8 @@ impl PlainGraph {
         self.successors.len() - 1
     }
 
-    /// The next event comes. Returns the transactions of the events that it conflicts with. It has
-    /// to be given to a transaction before the next one comes.
+    /// Takes the next event. Returns the transactions of the events that it conflicts with. It has
+    /// to be assigned to a transaction before the next event.
     pub fn predecessors(&mut self, event: Event) -> HashSet<Txn> {
         let at = self.conflicts.push(event);
         (0..at).filter(|&e| self.conflicts.conflict(e, at)).map(|e| self.txn_of[e]).collect()
@@ -47,7 +47,7 @@ impl PlainGraph {
         conflicting.map(|e| (e, self.txn_of[e]))
     }
 
-    /// The latest event, which comes after `predecessors`, belongs to `txn`. Returns whether a new
+    /// Assigns the latest event, which happens after `predecessors`, to `txn`. Returns whether a new
     /// edge has closed a cycle.
     pub fn assign(&mut self, txn: Txn, predecessors: &HashSet<Txn>) -> bool {
         self.txn_of.push(txn);
@@ -60,7 +60,7 @@ impl PlainGraph {
         closes
     }
 
-    /// The transactions that come after the given one, and itself.
+    /// The transactions that the given one reaches, itself included.
     pub fn reached_from(&self, txn: Txn) -> HashSet<Txn> {
         let mut seen: HashSet<Txn> = HashSet::from([txn]);
         let mut todo = vec![txn];

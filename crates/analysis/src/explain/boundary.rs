@@ -1,6 +1,6 @@
 //! Which events make up a transaction, and which transactions run: what the search for a cycle
-//! has to know besides conflicts. For atomicity a transaction is an outermost block of one thread;
-//! for determinism the threads that were forked inside belong to it, too. Every other event is a
+//! needs to know besides conflicts. For atomicity a transaction is an outermost block of one thread;
+//! for determinism the threads that were forked inside belong to it as well. Every other event is a
 //! transaction by itself.
 
 use std::sync::{Arc, OnceLock};
@@ -18,18 +18,18 @@ pub enum Boundaries {
     BlocksWithThreads,
 }
 
-/// Who runs a transaction: one at a time.
+/// The owner of a transaction. It runs one transaction at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Who {
+pub(super) enum Owner {
     /// A thread.
     Thread(ThreadId),
     /// The threads inside of the block that begins here.
     Inside(EventNo),
 }
 
-/// A transaction that may turn out to be on a cycle. It is shared by all that lead through it,
-/// so that its end, which comes later, is known to all.
-pub(super) struct Txn {
+/// A transaction that may turn out to lie on a cycle. All paths through it share it, so that its
+/// end, which comes later, is known to all of them.
+pub(super) struct TracedTxn {
     pub(super) first: EventRef,
     unary: bool,
     pub(super) end: OnceLock<EventRef>,
@@ -37,13 +37,13 @@ pub(super) struct Txn {
     last_seen: OnceLock<EventRef>,
 }
 
-impl Txn {
-    pub(super) fn unary(at: EventRef) -> Txn {
-        Txn { first: at, unary: true, end: OnceLock::from(at), last_seen: OnceLock::new() }
+impl TracedTxn {
+    pub(super) fn unary(at: EventRef) -> TracedTxn {
+        TracedTxn { first: at, unary: true, end: OnceLock::from(at), last_seen: OnceLock::new() }
     }
 
-    pub(super) fn block(first: EventRef) -> Txn {
-        Txn { first, unary: false, end: OnceLock::new(), last_seen: OnceLock::new() }
+    pub(super) fn block(first: EventRef) -> TracedTxn {
+        TracedTxn { first, unary: false, end: OnceLock::new(), last_seen: OnceLock::new() }
     }
 
     pub(super) fn describe(&self) -> TransactionRef {
@@ -67,39 +67,39 @@ struct Thread {
     blocks: Vec<BlockRef>,
     /// The slot of the transaction that the thread is inside of.
     inside: Option<usize>,
-    /// The thread was forked inside of a transaction, so it never leaves it.
+    /// Whether the thread was forked inside of a transaction, so that it never leaves it.
     member: bool,
 }
 
 /// A block that is running.
-struct Running {
-    who: Who,
+struct RunningBlock {
+    owner: Owner,
     first: EventRef,
     last: EventRef,
-    /// If somebody has asked for it.
-    txn: Option<Arc<Txn>>,
-    /// The block has not ended.
+    /// Set when it was asked for.
+    txn: Option<Arc<TracedTxn>>,
+    /// Whether the block has not ended.
     open: bool,
     /// How many threads that were forked inside have not been joined.
     members: u32,
 }
 
-impl Running {
-    fn new(who: Who, first: EventRef) -> Running {
-        Running { who, first, last: first, txn: None, open: true, members: 0 }
+impl RunningBlock {
+    fn new(owner: Owner, first: EventRef) -> RunningBlock {
+        RunningBlock { owner, first, last: first, txn: None, open: true, members: 0 }
     }
 
-    fn txn(&mut self) -> Arc<Txn> {
-        self.txn.get_or_insert_with(|| Arc::new(Txn::block(self.first))).clone()
+    fn txn(&mut self) -> Arc<TracedTxn> {
+        self.txn.get_or_insert_with(|| Arc::new(TracedTxn::block(self.first))).clone()
     }
 }
 
-/// Where an event stands.
+/// The transaction of an event.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
-    /// Whose transaction it belongs to.
-    pub(super) who: Who,
-    /// Its transaction starts here.
+pub(super) struct EventContext {
+    /// The owner of its transaction.
+    pub(super) owner: Owner,
+    /// Whether its transaction starts here.
     pub(super) starts: bool,
     /// The slot of its block; none for an event outside every block.
     slot: Option<usize>,
@@ -109,10 +109,10 @@ pub(super) struct Place {
 pub(super) struct Transactions {
     boundaries: Boundaries,
     threads: Vec<Thread>,
-    /// Slots for blocks that are running; ended ones leave theirs to others.
-    blocks: Vec<Option<Running>>,
+    /// Slots for running blocks; those of ended ones are used again.
+    blocks: Vec<Option<RunningBlock>>,
     free: Vec<usize>,
-    /// The first of the running blocks that began when there was none.
+    /// The event since which some block has been running.
     pub(super) busy_since: EventNo,
 }
 
@@ -122,7 +122,7 @@ impl Transactions {
         Transactions { boundaries, threads, blocks, free, busy_since: 0 }
     }
 
-    /// Makes room for that many threads.
+    /// Makes room for this many threads.
     pub(super) fn reserve(&mut self, threads: usize) {
         if self.threads.len() < threads {
             self.threads.resize_with(threads, Thread::default);
@@ -134,8 +134,8 @@ impl Transactions {
         *self = Transactions::new(self.boundaries);
     }
 
-    /// Takes an event.
-    pub(super) fn enter(&mut self, at: EventRef) -> Place {
+    /// Takes an event: what comes before its effects.
+    pub(super) fn enter(&mut self, at: EventRef) -> EventContext {
         let Event { thread: id, op, site } = at.event;
         let thread = &mut self.threads[id.index()];
         let begins = if let Op::Begin(label) = op {
@@ -146,21 +146,21 @@ impl Transactions {
         };
         if let Some(running) = thread.inside.and_then(|slot| self.blocks[slot].as_mut()) {
             running.last = at;
-            return Place { who: running.who, starts: false, slot: thread.inside };
+            return EventContext { owner: running.owner, starts: false, slot: thread.inside };
         }
         if !begins {
-            return Place { who: Who::Thread(id), starts: true, slot: None };
+            return EventContext { owner: Owner::Thread(id), starts: true, slot: None };
         }
-        let who = match self.boundaries {
-            Boundaries::Blocks => Who::Thread(id),
-            Boundaries::BlocksWithThreads => Who::Inside(at.number),
+        let owner = match self.boundaries {
+            Boundaries::Blocks => Owner::Thread(id),
+            Boundaries::BlocksWithThreads => Owner::Inside(at.number),
         };
-        let slot = Some(self.start(Running::new(who, at)));
+        let slot = Some(self.start(RunningBlock::new(owner, at)));
         self.threads[id.index()].inside = slot;
-        Place { who, starts: true, slot }
+        EventContext { owner, starts: true, slot }
     }
 
-    fn start(&mut self, running: Running) -> usize {
+    fn start(&mut self, running: RunningBlock) -> usize {
         if self.free.len() == self.blocks.len() {
             self.busy_since = running.first.number;
         }
@@ -172,7 +172,7 @@ impl Transactions {
         slot
     }
 
-    /// What the event means for those that come after it.
+    /// Applies the effects of an event on those that follow.
     pub(super) fn leave(&mut self, at: EventRef) {
         let thread = &mut self.threads[at.event.thread.index()];
         if let Op::End(_) = at.event.op {
@@ -200,8 +200,8 @@ impl Transactions {
         }
     }
 
-    /// Changes a block, which is over if nobody is inside of it any more.
-    fn change(&mut self, slot: Option<usize>, change: impl FnOnce(&mut Running)) {
+    /// Changes a block, which is over if no thread is inside of it any more.
+    fn change(&mut self, slot: Option<usize>, change: impl FnOnce(&mut RunningBlock)) {
         let Some(slot) = slot else { return };
         let Some(running) = &mut self.blocks[slot] else { return };
         change(running);
@@ -216,33 +216,33 @@ impl Transactions {
     }
 
     /// The transaction of an event that was just taken.
-    pub(super) fn of(&mut self, place: Place, at: EventRef) -> Arc<Txn> {
-        match place.slot.and_then(|slot| self.blocks[slot].as_mut()) {
+    pub(super) fn of(&mut self, context: EventContext, at: EventRef) -> Arc<TracedTxn> {
+        match context.slot.and_then(|slot| self.blocks[slot].as_mut()) {
             Some(running) => running.txn(),
-            None => Arc::new(Txn::unary(at)),
+            None => Arc::new(TracedTxn::unary(at)),
         }
     }
 
     /// The block that began with this event, if it is still running.
-    pub(super) fn still_running(&mut self, first: EventNo) -> Option<Arc<Txn>> {
+    pub(super) fn still_running(&mut self, first: EventNo) -> Option<Arc<TracedTxn>> {
         let mut running = self.blocks.iter_mut().flatten();
-        running.find(|r| r.first.number == first).map(Running::txn)
+        running.find(|r| r.first.number == first).map(RunningBlock::txn)
     }
 
-    /// The blocks around an event that may be refuted, outermost first. Where threads share a
-    /// transaction, that is the block that makes it.
-    pub(super) fn open_blocks(&self, place: Place) -> Vec<BlockRef> {
-        match place.who {
-            Who::Thread(thread) => self.threads[thread.index()].blocks.clone(),
-            Who::Inside(_) => {
-                let running = place.slot.and_then(|slot| self.blocks[slot].as_ref());
-                running.and_then(Running::block).into_iter().collect()
+    /// The enclosing blocks of an event that may be refuted, outermost first. Where threads share a
+    /// transaction, that is its block only.
+    pub(super) fn open_blocks(&self, context: EventContext) -> Vec<BlockRef> {
+        match context.owner {
+            Owner::Thread(thread) => self.threads[thread.index()].blocks.clone(),
+            Owner::Inside(_) => {
+                let running = context.slot.and_then(|slot| self.blocks[slot].as_ref());
+                running.and_then(RunningBlock::block).into_iter().collect()
             }
         }
     }
 
-    /// Whether no end that somebody waits for is still to come.
-    pub(super) fn are_told(&self) -> bool {
+    /// Whether the ends of all transactions that were asked for are known.
+    pub(super) fn are_complete(&self) -> bool {
         self.blocks.iter().flatten().all(|running| running.txn.is_none())
     }
 
@@ -256,7 +256,7 @@ impl Transactions {
     }
 }
 
-impl Running {
+impl RunningBlock {
     fn block(&self) -> Option<BlockRef> {
         let Event { thread, op: Op::Begin(label), site } = self.first.event else { return None };
         Some(BlockRef { thread, label, site, begin_event: self.first.number })

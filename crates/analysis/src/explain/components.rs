@@ -1,6 +1,6 @@
 //! Every violating transaction: those that lie on some cycle, which are the members of the
-//! non-trivial strongly connected components of the whole graph. Linear in time and memory
-//! (Tarjan's algorithm, with a stack of its own, so that depth is no limit).
+//! non-trivial strongly connected components of the whole graph. Linear in time and memory:
+//! Tarjan's algorithm, with an explicit stack, so that depth is no limit.
 
 use std::ops::ControlFlow;
 
@@ -8,14 +8,14 @@ use paceline_trace::Batch;
 
 use crate::Analysis;
 use crate::explain::TransactionRef;
-use crate::explain::graph::{Builder, Graph, Keep};
+use crate::explain::graph::{Builder, Keep, TransactionGraph};
 
 /// A transaction on a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Violating {
     /// The transaction.
     pub transaction: TransactionRef,
-    /// Its component; those of one component lie on cycles with each other.
+    /// Its component; the members of one component lie on cycles with each other.
     pub component: usize,
 }
 
@@ -71,7 +71,7 @@ impl Analysis for Components {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// On the stack; the lowest place on it that is known to be reachable from here.
+    /// On the stack; the lowest position on it that is known to be reachable from here.
     Open(usize),
     /// Not on any cycle.
     Alone,
@@ -80,43 +80,43 @@ enum State {
 
 /// A depth-first search that closes a component when it leaves its first member.
 struct Search<'a> {
-    graph: &'a Graph,
+    graph: &'a TransactionGraph,
     state: Vec<State>,
     /// The members of the components that are not closed.
     stack: Vec<usize>,
-    /// The way from the root: a transaction, its place on the stack, and how many of its
-    /// successors have been looked at.
-    way: Vec<(usize, usize, usize)>,
+    /// The path from the root: a transaction, its position on the stack, and how many of its
+    /// successors have been visited.
+    path: Vec<(usize, usize, usize)>,
     components: usize,
 }
 
 impl<'a> Search<'a> {
-    fn new(graph: &'a Graph) -> Search<'a> {
+    fn new(graph: &'a TransactionGraph) -> Search<'a> {
         let state = vec![State::New; graph.transactions.len()];
-        Search { graph, state, stack: Vec::new(), way: Vec::new(), components: 0 }
+        Search { graph, state, stack: Vec::new(), path: Vec::new(), components: 0 }
     }
 
     fn from(&mut self, root: usize) {
         self.visit(root);
-        while let Some((at, place, seen)) = self.way.last_mut() {
-            let (at, place) = (*at, *place);
+        while let Some((at, position, seen)) = self.path.last_mut() {
+            let (at, position) = (*at, *position);
             if let Some(&next) = self.graph.successors(at).get(*seen) {
                 *seen += 1;
                 self.visit(next as usize);
                 self.lower(at, next as usize);
             } else {
-                self.way.pop();
-                self.leave(at, place);
+                self.path.pop();
+                self.leave(at, position);
             }
         }
     }
 
     fn visit(&mut self, at: usize) {
         if self.state[at] == State::New {
-            let place = self.stack.len();
-            self.state[at] = State::Open(place);
+            let position = self.stack.len();
+            self.state[at] = State::Open(position);
             self.stack.push(at);
-            self.way.push((at, place, 0));
+            self.path.push((at, position, 0));
         }
     }
 
@@ -127,19 +127,19 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn leave(&mut self, at: usize, place: usize) {
-        if self.state[at] == State::Open(place) {
-            self.close(place);
-        } else if let Some(&(before, ..)) = self.way.last() {
+    fn leave(&mut self, at: usize, position: usize) {
+        if self.state[at] == State::Open(position) {
+            self.close(position);
+        } else if let Some(&(before, ..)) = self.path.last() {
             self.lower(before, at);
         }
     }
 
-    fn close(&mut self, place: usize) {
-        let alone = self.stack.len() - place == 1;
+    fn close(&mut self, position: usize) {
+        let alone = self.stack.len() - position == 1;
         let state = if alone { State::Alone } else { State::In(self.components) };
         self.components += usize::from(!alone);
-        for member in self.stack.drain(place..) {
+        for member in self.stack.drain(position..) {
             self.state[member] = state;
         }
     }

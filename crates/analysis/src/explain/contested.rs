@@ -1,21 +1,21 @@
-//! Which variables can be in a conflict at all: several threads touch them, and one of them writes.
-//! In a real program few of its millions of variables are like that, so whoever reads a trace again
-//! for its conflicts may pass over the others: it needs neither memory nor time for them.
+//! Which variables can be part of a conflict at all: several threads access them, and one of them
+//! writes. In a real program few of its millions of variables are like that, so a pass that reads a
+//! trace again for its conflicts may skip the others: they cost neither memory nor time.
 
 use paceline_trace::{Access, Batch, Event, VarId};
 
-/// Who has touched each variable so far: a byte for each, so that it can be noted while a program
-/// runs, whether or not there will be anything to read again.
+/// Which threads have accessed each variable so far: a byte for each variable, so that it is cheap
+/// enough to record while a program runs, whether or not the trace will be read again.
 #[derive(Default)]
 pub struct Touches(Vec<u8>);
 
-const NOBODY: u8 = 0;
-/// Several threads, or one whose number is too high for a byte.
+const UNTOUCHED: u8 = 0;
+/// Several threads, or one with a number that is too large for a byte.
 const SEVERAL: u8 = 0x7f;
 /// One of them has written.
 const WRITTEN: u8 = 0x80;
 
-/// What an access leaves behind; nothing if the event is none.
+/// The variable that an event accesses, and the bits to record, if it is an access.
 #[inline(always)]
 fn access(event: &Event) -> Option<(VarId, u8)> {
     let thread = event.thread.0.saturating_add(1).min(SEVERAL.into()) as u8;
@@ -27,18 +27,18 @@ impl Touches {
     /// Takes the next events.
     pub fn events(&mut self, batch: &Batch) {
         if self.0.len() < batch.counts.vars {
-            self.0.resize(batch.counts.vars, NOBODY);
+            self.0.resize(batch.counts.vars, UNTOUCHED);
         }
         for event in &batch.events {
             let Some((x, access)) = access(event) else { continue };
             let touched = &mut self.0[x.index()];
             let (before, thread) = (*touched & SEVERAL, access & SEVERAL);
-            let is_same = (before == thread) | (before == NOBODY);
+            let is_same = (before == thread) | (before == UNTOUCHED);
             *touched |= access | if is_same { 0 } else { SEVERAL };
         }
     }
 
-    /// The variables that can be in conflicts.
+    /// The variables that can be part of conflicts.
     pub fn contested(&self) -> Contested {
         let is_contested = |&touched: &u8| u64::from(touched == SEVERAL | WRITTEN);
         let word = |bytes: &[u8]| {
@@ -59,7 +59,7 @@ impl Touches {
 /// A set of variables, numbered.
 #[derive(Clone, Debug)]
 pub struct Contested {
-    /// One bit for each variable; and how many are in the words before.
+    /// One bit for each variable; and the number of bits in the words before.
     words: Vec<(u64, u32)>,
     count: usize,
 }
@@ -70,7 +70,7 @@ impl Contested {
         self.count
     }
 
-    /// The number of a variable within the set, if it is there.
+    /// The number of a variable within the set, if it is a member.
     #[inline(always)]
     pub fn number(&self, x: VarId) -> Option<usize> {
         let &(word, before) = self.words.get(x.index() / 64)?;

@@ -1,8 +1,8 @@
 //! The whole transaction graph of a trace, for what cannot be decided on the fly: which
 //! transactions lie on cycles, and in which order they could have run one after the other.
 //!
-//! Of the edges, of which there can be quadratically many, those are kept that imply the others
-//! ([`crate::engine::frontier`]): a few for each event, so memory grows with the trace, but linearly.
+//! Of the edges, of which there can be quadratically many, only those are kept that imply the
+//! others ([`crate::engine::frontier`]): a few for each event, so memory is linear in the trace.
 
 use paceline_trace::{Event, EventNo, IdCounts, Op};
 
@@ -15,8 +15,8 @@ use crate::explain::TransactionRef;
 pub enum Keep {
     /// All of them.
     All,
-    /// Those that may lie on a cycle. A single event that nothing leads into cannot, nor a
-    /// finished block.
+    /// Those that may lie on a cycle. A single event without incoming edges cannot, nor can a
+    /// finished block without them.
     Cyclic,
 }
 
@@ -24,10 +24,10 @@ pub enum Keep {
 struct Thread {
     /// The transaction that runs, if any.
     current: Node,
-    /// The transaction before it; of a thread that has not acted yet, the one that forked it.
+    /// The transaction before it; before the thread's first event, the one that forked it.
     last: Node,
     depth: usize,
-    /// An edge leads into the transaction that runs.
+    /// Whether an edge enters the running transaction.
     entered: bool,
 }
 
@@ -39,15 +39,14 @@ pub struct Builder {
     frontier: Frontier,
     threads: Vec<Thread>,
     transactions: Vec<TransactionRef>,
-    /// Which nodes are of no consequence any more. The node of a transaction is its index plus
-    /// one.
+    /// Which nodes can no longer lie on a cycle. The node of a transaction is its index plus one.
     dead: Vec<bool>,
     /// Between nodes.
     edges: Vec<(u32, u32)>,
 }
 
 /// The graph: transactions are named by their index.
-pub struct Graph {
+pub struct TransactionGraph {
     /// In the order of their first events.
     pub transactions: Vec<TransactionRef>,
     /// Where the successors of each one start.
@@ -106,7 +105,7 @@ impl Builder {
         if starts {
             self.start(number, event);
         }
-        self.step(number, event, node, entered);
+        self.update(number, event, node, entered);
         Some(node.0 as usize - 1)
     }
 
@@ -124,8 +123,8 @@ impl Builder {
         self.dead.push(false);
     }
 
-    /// Brings thread and transaction up to date after an event.
-    fn step(&mut self, number: EventNo, event: Event, node: Node, entered: bool) {
+    /// Updates thread and transaction after an event.
+    fn update(&mut self, number: EventNo, event: Event, node: Node, entered: bool) {
         let thread = &mut self.threads[event.thread.index()];
         let transaction = &mut self.transactions[node.0 as usize - 1];
         transaction.last_event = number;
@@ -141,7 +140,7 @@ impl Builder {
     }
 
     /// The graph, when all events have been added.
-    pub fn build(&mut self) -> Graph {
+    pub fn build(&mut self) -> TransactionGraph {
         let edges = std::mem::take(&mut self.edges);
         let transactions = std::mem::take(&mut self.transactions);
         let mut starts = vec![0; transactions.len() + 1];
@@ -160,12 +159,12 @@ impl Builder {
         }
         starts.remove(0);
         starts.push(edges.len());
-        Graph { transactions, starts, successors }
+        TransactionGraph { transactions, starts, successors }
     }
 }
 
-impl Graph {
-    /// The transactions that an edge leads to from this one, maybe some more than once.
+impl TransactionGraph {
+    /// The successors of a transaction; some may occur more than once.
     pub fn successors(&self, transaction: usize) -> &[u32] {
         &self.successors[self.starts[transaction]..self.starts[transaction + 1]]
     }
@@ -176,7 +175,7 @@ struct Adding<'a> {
     node: Node,
     live: Live<'a>,
     edges: &'a mut Vec<(u32, u32)>,
-    /// The transaction is left out if there are fewer edges in the end.
+    /// The transaction is left out if there are fewer edges than this in the end.
     edges_needed: usize,
 }
 

@@ -2,37 +2,38 @@
 //! first over transactions, then over events.
 //!
 //! A part of the trace is good if it is well-formed and a cycle still closes in a transaction with
-//! the same label. What is of no use without each other is tried together: `begin` and its `end`,
-//! an acquire and its release, a wait's two halves.
+//! the same label. Events that make no sense without each other are removed together: `begin` and
+//! its `end`, an acquire and its release, the two halves of a wait.
 //!
 //! Long traces are not searched. The explanation has the few events that matter, so the search
 //! starts from the smallest of these that is good: its events, with the locks that they need; its
-//! transactions; its threads; the whole trace. There, events that are malformed without what was
-//! left out are passed over.
+//! transactions; its threads; the whole trace. Events that have become malformed by what was left
+//! out are dropped.
 
 use hashbrown::{HashMap, HashSet};
 use paceline_trace::validate::Validator;
 use paceline_trace::{
-    Event, EventNo, LabelId, LockId, Op, Site, SiteInfo, Symbols, ThreadId, Trace,
+    Event, EventNo, LabelId, LockId, Op, Site, SiteInfo, Symbols, ThreadId, Trace, ops,
 };
 
 use crate::Analysis;
 use crate::atomicity::{Atomicity, Options, Running};
 use crate::explain::{Explanation, TransactionRef};
 
-/// The smallest part of the trace that shows the violation that was explained: no event, with
-/// what goes with it, can be taken out. Events keep their order, names and sites.
+/// The smallest part of the trace that still shows the explained violation: no event, with those
+/// that belong to it, can be removed. Events keep their order, names and sites.
 pub fn minimize(trace: &Trace, explanation: &Explanation) -> Trace {
     let label = explanation.transactions[0].label;
     let label = label.map(|l| trace.symbols.show_label(l, explanation.transactions[0].site));
     let good = |part: &Trace| shows(part, label.as_deref());
     let start = (0..STARTS).map(|stage| start(trace, explanation, stage)).find(good);
-    // The whole trace shows it: that is how it was found.
+    // The whole trace shows it: that is where it was found.
     let start = start.unwrap_or_else(|| trace.clone());
     let fewer = reduce(&start, transactions(&start.events), good);
     reduce(&fewer, pairs(&fewer.events), good)
 }
 
+/// How many parts of the trace there are to start from.
 const STARTS: usize = 4;
 
 /// A part of the trace to start from; the first is the smallest.
@@ -78,7 +79,7 @@ fn matter(trace: &Trace, explanation: &Explanation) -> Vec<Event> {
     select(trace, |n, _| wanted.contains(&(n as usize - 1)))
 }
 
-/// Takes units of events away as long as the rest is good.
+/// Removes units of events as long as the rest is good.
 fn reduce(trace: &Trace, mut units: Vec<Vec<usize>>, good: impl Fn(&Trace) -> bool) -> Trace {
     let mut best = trace.clone();
     let mut chunk = units.len().div_ceil(2);
@@ -94,7 +95,7 @@ fn reduce(trace: &Trace, mut units: Vec<Vec<usize>>, good: impl Fn(&Trace) -> bo
                 at = end;
             }
         }
-        // One by one until nothing can go any more; otherwise in halves.
+        // Single units until none can be removed any more; otherwise in halves.
         if chunk > 1 || !smaller {
             chunk /= 2;
         }
@@ -145,7 +146,7 @@ fn transactions(events: &[Event]) -> Vec<Vec<usize>> {
     units
 }
 
-/// Events that are of no use without each other, and all others by themselves.
+/// Units of events that make no sense without each other, and all others by themselves.
 fn pairs(events: &[Event]) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = Vec::new();
     let mut blocks: HashMap<ThreadId, Vec<usize>> = HashMap::new();
@@ -165,19 +166,7 @@ fn pairs(events: &[Event]) -> Vec<Vec<usize>> {
             Op::Release(l) | Op::ReleaseShared(l) | Op::PreWait(l) | Op::PostWait(l) => {
                 held.get(&(thread, l)).copied().unwrap_or(fresh)
             }
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::Fork(_)
-            | Op::Join(_)
-            | Op::Yield
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => fresh,
+            ops!(Access | Thread | Semaphore | Barrier) | Op::Yield | Op::Notify(_) => fresh,
         };
         if unit == fresh {
             units.push(Vec::new());
@@ -187,8 +176,8 @@ fn pairs(events: &[Event]) -> Vec<Vec<usize>> {
     units
 }
 
-/// The same events with no more names than they need, so that trying them out costs little
-/// however large the trace is that they come from.
+/// The same events with no more names than they need, so that checking them is cheap however large
+/// the original trace is.
 fn rename(events: &[Event], old: &Symbols) -> Trace {
     let mut trace = Trace::default();
     for event in events {
@@ -255,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_matter_goes() {
+    fn events_that_do_not_matter_are_removed() {
         let line = "1:fork(2) 1:begin(m) 1:acq(l) 1:r(x) 1:rel(l) 3:r(x) 2:acq(l) 2:w(x) 2:w(y) \
                     2:rel(l) 1:w(x) 1:begin(n) 1:r(y) 1:end(n) 1:end(m) 2:r(y)";
         assert_eq!(of(line), "1:begin(m) 1:r(x) 2:w(x) 1:w(x) 1:end(m)");
     }
 
     #[test]
-    fn locks_stay_whole() {
+    fn acquires_keep_their_releases() {
         let line =
             "1:begin(m) 1:acq(l) 1:yield 1:rel(l) 2:acq(l) 2:rel(l) 1:acq(l) 1:rel(l) 1:end(m)";
         let short = "1:begin(m) 1:acq(l) 1:rel(l) 2:acq(l) 2:rel(l) 1:acq(l) 1:rel(l) 1:end(m)";
@@ -270,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn sites_come_along() {
+    fn sites_are_kept() {
         let mut trace = Trace::parse("3:r(z) 1:begin(m) 1:r(x) 2:w(x) 1:w(x)").unwrap();
         let (file, method) = (trace.symbols.text(b"Set.java"), trace.symbols.text(b"add"));
         trace.symbols.site(SiteInfo { file, method, line: 1, column: 0 });
@@ -281,7 +270,7 @@ mod tests {
         assert_eq!(minimal.symbols.vars.len(), 1);
     }
 
-    /// Well-formed, still a violation of the same block, and nothing can be left out.
+    /// Well-formed, still a violation of the same block, and nothing can be removed.
     #[test]
     fn the_result_is_a_minimal_violation() {
         let found = std::cell::Cell::new(0);

@@ -1,19 +1,24 @@
-//! The story behind a cycle: which transactions, and which two events of each pair of them.
+//! Explanations of cycles: which transactions, and which two events of each pair of them.
 //!
-//! Engines keep no story, so the trace is read again. The first pass looks for an *increasing*
+//! Engines keep no events, so the trace is read again. The first pass looks for an *increasing*
 //! cycle (Velodrome §4.3): one on which every other transaction is entered before it is left, so
 //! that the order of its events, not only of its transactions, runs from the blamed transaction D
 //! out and back into it. Such a cycle lies between the `begin` of D and the event that closed it,
 //! and follows the order of time, so a shortest one is found on the fly (`window.rs`) and only what
 //! D has reached so far is kept.
 //!
-//! A cycle need not be increasing: its transactions may then have begun, and met, long before D.
+//! A cycle need not be increasing: its transactions may have begun, and conflicted, long before D.
 //! Only if there is no increasing cycle at all, a second pass keeps the events since the last
-//! moment at which no block was open (no cycle reaches over such a moment) and searches their
-//! graph for a shortest cycle (`tangle.rs`). Then no single transaction is to blame.
+//! moment at which no block was open (no cycle spans such a moment) and searches their graph for a
+//! shortest cycle (`tangle.rs`). Then no single transaction is to blame.
 //!
-//! So, unlike in Velodrome, a blame is missing only when it cannot be given for this event: the
-//! paper looks at one cycle, which may happen not to be increasing although another one is.
+//! So, unlike in Velodrome, blame is missing only when none can be given for this event: the paper
+//! considers one cycle, which may happen not to be increasing although another one is.
+//!
+//! The other parts of this room also read a trace again: [`blame`] finds all refuted blocks,
+//! [`components`] all transactions on cycles, [`witness`] a serial order, and [`minimize`] the
+//! smallest part of a trace that still shows a violation. [`contested`] tells such passes which
+//! variables they may skip.
 
 pub mod blame;
 mod boundary;
@@ -36,14 +41,14 @@ use paceline_trace::{Batch, Event, EventNo, LabelId, Op, Site, ThreadId};
 use crate::engine::channel::{Channels, Ports};
 use crate::{Analysis, Cycle};
 pub use boundary::Boundaries;
-use boundary::{Place, Transactions, Txn};
+use boundary::{EventContext, TracedTxn, Transactions};
 use tangle::{Tangle, Wanted};
 use window::Window;
 
 /// An event and its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventRef {
-    /// Its place in the trace.
+    /// Its position in the trace, from 1.
     pub number: EventNo,
     /// The event.
     pub event: Event,
@@ -52,11 +57,11 @@ pub struct EventRef {
 /// A block, by its `begin`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockRef {
-    /// Whose it is.
+    /// Its thread.
     pub thread: ThreadId,
     /// Its label, maybe [`LabelId::UNNAMED`].
     pub label: LabelId,
-    /// Where it begins in the source.
+    /// The source location of its `begin`.
     pub site: Site,
     /// Its `begin` event.
     pub begin_event: EventNo,
@@ -65,23 +70,23 @@ pub struct BlockRef {
 /// A transaction on a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TransactionRef {
-    /// Whose it is.
+    /// Its thread.
     pub thread: ThreadId,
     /// The label of its block; none for a single event outside every block.
     pub label: Option<LabelId>,
-    /// Where its first event is in the source.
+    /// The source location of its first event.
     pub site: Site,
-    /// A single event outside every block.
+    /// Whether it is a single event outside every block.
     pub unary: bool,
     /// Its first event.
     pub first_event: EventNo,
     /// Its last event in the trace.
     pub last_event: EventNo,
-    /// Whether that is its end; otherwise the trace is over before.
+    /// Whether that is its end; if not, the trace ends before the transaction does.
     pub ended: bool,
 }
 
-/// Two events in conflict, of two transactions.
+/// Two conflicting events of two transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
     /// The earlier one.
@@ -90,7 +95,7 @@ pub struct Edge {
     pub to: EventRef,
 }
 
-/// A cycle in full.
+/// A cycle with everything that explains it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explanation {
     /// What the engine reported.
@@ -107,41 +112,41 @@ pub struct Explanation {
     pub refuted: Vec<BlockRef>,
     /// The other blocks of the first transaction that were open when the cycle closed.
     pub not_refuted: Vec<BlockRef>,
-    /// The events that matter, in time order: both events of each edge, and where the
-    /// transactions begin and end.
+    /// The events that matter, in time order: both events of each edge, and the first and last
+    /// events of the transactions.
     pub interleaving: Vec<EventRef>,
 }
 
 /// A transaction of a cycle, and the edge by which it was entered.
 struct Entered {
-    txn: Arc<Txn>,
+    txn: Arc<TracedTxn>,
     edge: Edge,
 }
 
-/// A cycle that was found.
-struct Found {
+/// The path that closes a cycle.
+struct FoundPath {
     /// The transactions but the first, in order.
     path: Vec<Entered>,
     closing: Edge,
 }
 
-/// A story as it is kept until the trace is over.
-struct Story {
-    first: Arc<Txn>,
-    found: Found,
+/// A cycle as it is kept until the trace is over.
+struct FoundCycle {
+    first: Arc<TracedTxn>,
+    found: FoundPath,
     /// The blocks of the first transaction that were open when the cycle closed.
     open: Vec<BlockRef>,
 }
 
-impl Story {
-    fn tell(&self, cycle: Cycle) -> Explanation {
-        let Found { path, closing } = &self.found;
+impl FoundCycle {
+    fn explanation(&self, cycle: Cycle) -> Explanation {
+        let FoundPath { path, closing } = &self.found;
         let edges: Vec<Edge> = path.iter().map(|e| e.edge).chain([*closing]).collect();
         let increasing = edges.windows(2).all(|w| w[0].to.number <= w[1].from.number);
         let root = edges[0].from.number;
         let (refuted, not_refuted) =
             self.open.iter().partition(|b| increasing && b.begin_event <= root);
-        let transactions = self.transactions().map(Txn::describe).collect();
+        let transactions = self.transactions().map(TracedTxn::describe).collect();
         let interleaving = self.interleaving(&edges);
         let blame = increasing.then_some(0);
         Explanation {
@@ -156,7 +161,7 @@ impl Story {
         }
     }
 
-    fn transactions(&self) -> impl Iterator<Item = &Txn> {
+    fn transactions(&self) -> impl Iterator<Item = &TracedTxn> {
         std::iter::once(&*self.first).chain(self.found.path.iter().map(|e| &*e.txn))
     }
 
@@ -172,13 +177,13 @@ impl Story {
 
 /// An event, its conflicts and its transaction.
 #[derive(Clone, Copy)]
-struct Step {
+struct TracedEvent {
     at: EventRef,
     ports: Ports,
-    place: Place,
+    context: EventContext,
 }
 
-/// What the pass that is under way looks for.
+/// What the current pass looks for.
 enum Search {
     /// Increasing cycles; the windows that are open.
     Increasing(Vec<Window>),
@@ -189,28 +194,28 @@ enum Search {
 /// Explains cycles. Give it the whole trace, and again as long as [`Explainer::again`] says so.
 pub struct Explainer {
     cycles: Vec<Cycle>,
-    stories: Vec<Option<Story>>,
-    /// From where on events must be kept to find any cycle through the transaction that begins
-    /// with the event that is the key.
+    found: Vec<Option<FoundCycle>>,
+    /// For the first event of a transaction, the event from which on events must be kept to find
+    /// any cycle through it.
     since: HashMap<EventNo, EventNo>,
     search: Search,
-    /// The cycles that are yet to come in this pass, by event of `begin`; the next one is last.
+    /// The cycles that are still to come in this pass, by their `begin`; the next one is last.
     upcoming: Vec<usize>,
     channels: Channels,
     transactions: Transactions,
 }
 
 impl Explainer {
-    /// Will explain these cycles of blocks.
+    /// Starts to explain these cycles of blocks.
     pub fn new(cycles: &[Cycle]) -> Explainer {
         Explainer::within(Boundaries::Blocks, cycles)
     }
 
-    /// Will explain these cycles of such transactions.
+    /// Starts to explain these cycles of such transactions.
     pub fn within(boundaries: Boundaries, cycles: &[Cycle]) -> Explainer {
         let mut explainer = Explainer {
             cycles: cycles.to_vec(),
-            stories: cycles.iter().map(|_| None).collect(),
+            found: cycles.iter().map(|_| None).collect(),
             since: HashMap::new(),
             search: Search::Increasing(Vec::new()),
             upcoming: Vec::new(),
@@ -222,14 +227,14 @@ impl Explainer {
         explainer
     }
 
-    /// To be called when a pass is over: whether the trace has to be read once more.
+    /// To be called after each pass: whether the trace has to be read once more.
     pub fn again(&mut self) -> bool {
         if let Search::Any(_) = self.search {
             return false;
         }
         self.channels = Channels::default();
         self.transactions.restart();
-        let missing = (0..self.cycles.len()).filter(|&i| self.stories[i].is_none());
+        let missing = (0..self.cycles.len()).filter(|&i| self.found[i].is_none());
         let wanted = missing.filter_map(|index| {
             let cycle = self.cycles[index];
             self.since.get(&cycle.begin).map(|&since| Wanted { since, cycle, index })
@@ -243,26 +248,26 @@ impl Explainer {
     /// The explanations, in the order of the cycles; none where there is no such cycle in the
     /// trace.
     pub fn explanations(&self) -> Vec<Option<Explanation>> {
-        let both = self.stories.iter().zip(&self.cycles);
-        both.map(|(story, &cycle)| story.as_ref().map(|s| s.tell(cycle))).collect()
+        let both = self.found.iter().zip(&self.cycles);
+        both.map(|(found, &cycle)| found.as_ref().map(|f| f.explanation(cycle))).collect()
     }
 
     fn event(&mut self, number: EventNo, event: Event) {
         let at = EventRef { number, event };
-        let place = self.transactions.enter(at);
+        let context = self.transactions.enter(at);
         if self.is_idle(at) {
             return self.transactions.leave(at);
         }
         let ports = self.channels.ports(&event);
         if let Search::Any(_) = self.search {
-            self.keep(Step { at, ports, place });
+            self.keep(TracedEvent { at, ports, context });
         } else {
-            self.look(Step { at, ports, place });
+            self.look(TracedEvent { at, ports, context });
         }
         self.transactions.leave(at);
     }
 
-    /// Whether nothing that is looked for is under way. Only the rounds of barriers have to be
+    /// Whether the event does not matter to the search. Only the rounds of barriers have to be
     /// followed from the start of the trace.
     fn is_idle(&self, at: EventRef) -> bool {
         let Search::Increasing(windows) = &self.search else { return false };
@@ -272,33 +277,33 @@ impl Explainer {
     }
 
     /// An event of the first pass.
-    fn look(&mut self, step: Step) {
-        self.open_windows(step);
+    fn look(&mut self, traced: TracedEvent) {
+        self.open_windows(traced);
         let Search::Increasing(windows) = &mut self.search else { return };
         let transactions = &mut self.transactions;
         let mut closed = false;
         for window in windows.iter_mut() {
-            if window.who != step.place.who {
-                window.follow(step, transactions);
+            if window.owner != traced.context.owner {
+                window.follow(traced, transactions);
                 continue;
             }
-            while let Some(index) = window.due(step.at.number) {
+            while let Some(index) = window.due(traced.at.number) {
                 closed = true;
-                self.stories[index] = window.closed_by(step).map(|found| Story {
-                    first: transactions.of(step.place, step.at),
+                self.found[index] = window.closed_by(traced).map(|found| FoundCycle {
+                    first: transactions.of(traced.context, traced.at),
                     found,
-                    open: transactions.open_blocks(step.place),
+                    open: transactions.open_blocks(traced.context),
                 });
             }
-            window.send_own(step);
+            window.send_own(traced);
         }
         if closed {
             windows.retain(|w| !w.wanted.is_empty());
         }
     }
 
-    fn open_windows(&mut self, step: Step) {
-        let number = step.at.number;
+    fn open_windows(&mut self, traced: TracedEvent) {
+        let number = traced.at.number;
         let Search::Increasing(windows) = &mut self.search else { return };
         while let Some(&next) = self.upcoming.last()
             && self.cycles[next].begin == number
@@ -308,30 +313,30 @@ impl Explainer {
             let wanted = (self.cycles[next].event, next);
             match windows.last_mut() {
                 Some(window) if window.begin == number => window.wanted.push_back(wanted),
-                _ => windows.push(Window::new(step, wanted)),
+                _ => windows.push(Window::new(traced, wanted)),
             }
         }
     }
 
     /// An event of the second pass.
-    fn keep(&mut self, step: Step) {
+    fn keep(&mut self, traced: TracedEvent) {
         let Search::Any(tangle) = &mut self.search else { return };
-        for (index, raw) in tangle.event(step) {
-            self.stories[index] = Some(Story {
-                first: self.transactions.of(step.place, step.at),
+        for (index, raw) in tangle.event(traced) {
+            self.found[index] = Some(FoundCycle {
+                first: self.transactions.of(traced.context, traced.at),
                 found: raw.resolve(&mut self.transactions),
-                open: self.transactions.open_blocks(step.place),
+                open: self.transactions.open_blocks(traced.context),
             });
         }
     }
 
-    /// Whether all that was wanted in this pass is found, and told to its end.
+    /// Whether everything that was wanted in this pass is found, with the ends of transactions.
     fn is_done(&self) -> bool {
         let searching = match &self.search {
             Search::Increasing(windows) => !(self.upcoming.is_empty() && windows.is_empty()),
             Search::Any(tangle) => !tangle.is_done(),
         };
-        !searching && self.transactions.are_told()
+        !searching && self.transactions.are_complete()
     }
 }
 

@@ -1,17 +1,17 @@
 //! A shortest cycle of any kind: a breadth-first search over a stretch of the trace that is kept
 //! in memory.
 //!
-//! The edges, of which there can be quadratically many, are never listed. A channel knows its
-//! receivers in time order; a sender reaches all that come after it, and those behind a point up
-//! to which an earlier search has come are reached already. So every receiver is looked at once.
+//! The edges, of which there can be quadratically many, are never listed. A channel has its
+//! receivers in time order, and a sender reaches all later ones. Those from some point on are
+//! already reached by an earlier sender, so every receiver is visited once.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use paceline_trace::{Event, EventNo, Op};
 
-use super::boundary::{Place, Transactions};
-use super::{Edge, Entered, EventRef, Found, Step, Txn};
+use super::boundary::{EventContext, Transactions};
+use super::{Edge, Entered, EventRef, FoundPath, TracedEvent, TracedTxn};
 use crate::Cycle;
 use crate::engine::channel::{Channel, Ports};
 
@@ -34,7 +34,7 @@ pub(super) struct Tangle {
 struct Kept {
     event: Event,
     ports: Ports,
-    place: Place,
+    context: EventContext,
 }
 
 impl Tangle {
@@ -48,8 +48,8 @@ impl Tangle {
     }
 
     /// Takes the next event; returns the cycles that it closes.
-    pub(super) fn event(&mut self, step: Step) -> Vec<(usize, Raw)> {
-        let Step { at: EventRef { number, event }, ports, place } = step;
+    pub(super) fn event(&mut self, traced: TracedEvent) -> Vec<(usize, RawCycle)> {
+        let TracedEvent { at: EventRef { number, event }, ports, context } = traced;
         if self.wanted.first().is_none_or(|w| number < w.since) {
             self.kept.clear();
             return Vec::new();
@@ -57,26 +57,26 @@ impl Tangle {
         if self.kept.is_empty() {
             self.first = number;
         }
-        self.kept.push(Kept { event, ports, place });
+        self.kept.push(Kept { event, ports, context });
         let due = self.wanted.extract_if(.., |w| w.cycle.event == number);
         let due: Vec<Wanted> = due.collect();
         due.into_iter().filter_map(|w| Some((w.index, self.search(&w)?))).collect()
     }
 
-    fn search(&self, wanted: &Wanted) -> Option<Raw> {
+    fn search(&self, wanted: &Wanted) -> Option<RawCycle> {
         let skip = wanted.since.checked_sub(self.first)? as usize;
-        let graph = Graph::new(&self.kept[skip..], wanted.since);
+        let graph = StretchGraph::new(&self.kept[skip..], wanted.since);
         graph.shortest(wanted.cycle.begin.checked_sub(wanted.since)? as usize)
     }
 }
 
 /// A cycle by the positions of its events.
-pub(super) struct Raw {
+pub(super) struct RawCycle {
     path: Vec<(Edge, RawTxn)>,
     closing: Edge,
 }
 
-/// A transaction of which some events are known.
+/// A transaction, by its events in the stretch.
 #[derive(Clone, Copy)]
 struct RawTxn {
     first: EventRef,
@@ -84,23 +84,23 @@ struct RawTxn {
     unary: bool,
 }
 
-impl Raw {
+impl RawCycle {
     /// Transactions that still run get their end later.
-    pub(super) fn resolve(self, transactions: &mut Transactions) -> Found {
+    pub(super) fn resolve(self, transactions: &mut Transactions) -> FoundPath {
         let path = self.path.into_iter().map(|(edge, raw)| {
             let running = transactions.still_running(raw.first.number);
             Entered { txn: running.unwrap_or_else(|| Arc::new(raw.ended())), edge }
         });
-        Found { path: path.collect(), closing: self.closing }
+        FoundPath { path: path.collect(), closing: self.closing }
     }
 }
 
 impl RawTxn {
-    fn ended(self) -> Txn {
+    fn ended(self) -> TracedTxn {
         if self.unary {
-            return Txn::unary(self.first);
+            return TracedTxn::unary(self.first);
         }
-        let txn = Txn::block(self.first);
+        let txn = TracedTxn::block(self.first);
         let _ = txn.end.set(self.last);
         txn
     }
@@ -109,7 +109,7 @@ impl RawTxn {
 const NONE: u32 = u32::MAX;
 
 /// The transactions of a stretch; each is named by the position of its first event.
-struct Graph<'a> {
+struct StretchGraph<'a> {
     kept: &'a [Kept],
     number: EventNo,
     /// The transaction of each event.
@@ -119,7 +119,7 @@ struct Graph<'a> {
     receivers: HashMap<Channel, Receivers>,
 }
 
-/// Who receives on a channel.
+/// The events that receive on a channel.
 #[derive(Default)]
 struct Receivers {
     events: Vec<u32>,
@@ -127,9 +127,9 @@ struct Receivers {
     done: usize,
 }
 
-impl<'a> Graph<'a> {
-    fn new(kept: &'a [Kept], number: EventNo) -> Graph<'a> {
-        let mut graph = Graph {
+impl<'a> StretchGraph<'a> {
+    fn new(kept: &'a [Kept], number: EventNo) -> StretchGraph<'a> {
+        let mut graph = StretchGraph {
             kept,
             number,
             txn_of: Vec::with_capacity(kept.len()),
@@ -138,15 +138,15 @@ impl<'a> Graph<'a> {
         };
         let mut last_of = HashMap::new();
         for (i, k) in kept.iter().enumerate() {
-            let before = last_of.insert(k.place.who, i);
+            let before = last_of.insert(k.context.owner, i);
             match before {
-                Some(b) if !k.place.starts => {
+                Some(b) if !k.context.starts => {
                     graph.next[b] = i as u32;
                     graph.txn_of.push(graph.txn_of[b]);
                 }
                 Some(_) | None => graph.txn_of.push(i as u32),
             }
-            let own = k.place.starts.then_some(Channel::Thread(k.event.thread));
+            let own = k.context.starts.then_some(Channel::Thread(k.event.thread));
             for channel in k.ports.receives.into_iter().chain([own]).flatten() {
                 graph.receivers.entry(channel).or_default().events.push(i as u32);
             }
@@ -156,7 +156,7 @@ impl<'a> Graph<'a> {
     }
 
     /// A shortest cycle from the transaction of `begin` back into it by the last event.
-    fn shortest(mut self, begin: usize) -> Option<Raw> {
+    fn shortest(mut self, begin: usize) -> Option<RawCycle> {
         let last = self.kept.len() - 1;
         let mut parent: Vec<Option<(u32, u32)>> = vec![None; self.kept.len()];
         let mut queue = std::collections::VecDeque::from([begin as u32]);
@@ -195,7 +195,7 @@ impl<'a> Graph<'a> {
         self.events_of(txn).filter(|&e| forks(e) || sends(e)).last()
     }
 
-    /// The edges out of a transaction, without those to what is reached already.
+    /// The edges out of a transaction, except to events that are reached already.
     fn expand(&mut self, txn: u32) -> Vec<(u32, u32)> {
         let mut edges = Vec::new();
         let events: Vec<u32> = self.events_of(txn).collect();
@@ -211,7 +211,7 @@ impl<'a> Graph<'a> {
         edges
     }
 
-    fn raw(&self, begin: usize, parent: &[Option<(u32, u32)>], closing: (u32, u32)) -> Raw {
+    fn raw(&self, begin: usize, parent: &[Option<(u32, u32)>], closing: (u32, u32)) -> RawCycle {
         let mut path = Vec::new();
         let mut at = self.txn_of[closing.0 as usize];
         while at as usize != begin
@@ -221,7 +221,7 @@ impl<'a> Graph<'a> {
             at = self.txn_of[edge.0 as usize];
         }
         path.reverse();
-        Raw { path, closing: self.edge(closing) }
+        RawCycle { path, closing: self.edge(closing) }
     }
 
     fn edge(&self, (from, to): (u32, u32)) -> Edge {

@@ -62,17 +62,17 @@ fn what_the_transaction_did_itself_hides_nothing() {
     assert_eq!(edges(&e), [(2, 3), (3, 4)]);
 }
 
-/// Velodrome's example of a cycle without anybody to blame: the other transaction sent before
-/// it received.
+/// Velodrome's example of a cycle that no transaction is to blame for: the other transaction sent
+/// before it received.
 #[test]
-fn a_cycle_that_is_not_increasing_blames_nobody() {
+fn a_cycle_that_is_not_increasing_blames_no_transaction() {
     let e = explained("2:begin(e) 2:w(y) 1:begin(d) 1:w(x) 2:r(x) 1:r(y)");
     assert_eq!(edges(&e), [(4, 5), (2, 6)]);
     assert!(!e.increasing && e.blame.is_none() && e.refuted.is_empty());
     assert_eq!(e.not_refuted.len(), 1);
 }
 
-/// Everything but the last step happened before the transaction began.
+/// Everything but the last edge happened before the transaction began.
 #[test]
 fn a_cycle_reaches_back_before_the_transaction() {
     let e = explained("2:begin(e) 2:w(a) 3:r(a) 3:w(b) 1:begin(d) 1:w(x) 2:r(x) 1:r(b) 2:end(e)");
@@ -148,7 +148,7 @@ impl Plain {
     }
 
     /// The length of a shortest cycle through the transaction of `last` that closes there;
-    /// `increasing` asks for such a one. States are transactions, with the event of entry.
+    /// `increasing` asks for an increasing one. States are transactions, with the event of entry.
     fn shortest(&self, last: usize, increasing: bool) -> Option<usize> {
         let d = self.txn_of[last];
         let mut seen: HashSet<(usize, usize)> = HashSet::new();
@@ -162,7 +162,7 @@ impl Plain {
                     if target == txn || !self.conflicts.conflict(from, to) {
                         continue;
                     }
-                    // The order of the thread has led into D long before.
+                    // Program order has entered D long before.
                     if to == last && self.conflicts.interfere(from, to) {
                         return Some(hops);
                     }
@@ -191,19 +191,19 @@ fn is_a_cycle(plain: &Plain, e: &Explanation) -> Result<(), String> {
         let ends = (edge.from.number as usize - 1, edge.to.number as usize - 1);
         let to = e.transactions[(i + 1) % e.edges.len()].first_event;
         if txn(edge.from) != e.transactions[i].first_event || txn(edge.to) != to {
-            return wrong("an edge joins others");
+            return wrong("an edge connects other transactions");
         }
         if ends.0 >= ends.1 || !plain.conflicts.conflict(ends.0, ends.1) {
             return wrong("no conflict");
         }
     }
     if e.edges.last().map(|l| l.to.number) != Some(e.cycle.event) {
-        return wrong("does not close where it should");
+        return wrong("does not close at the reported event");
     }
     Ok(())
 }
 
-fn transactions_are_told_right(
+fn transactions_are_described_right(
     plain: &Plain,
     trace: &Trace,
     e: &Explanation,
@@ -222,21 +222,21 @@ fn transactions_are_told_right(
     Ok(())
 }
 
-/// Which cycles were met: increasing ones, and others.
+/// How many cycles were increasing, and how many were not.
 type Kinds = std::cell::Cell<(usize, usize)>;
 
 /// Compares the explanation of every cycle with the definition.
 fn are_shortest(
     trace: &Trace,
     plain: &Plain,
-    told: Vec<Option<Explanation>>,
+    explanations: Vec<Option<Explanation>>,
     cycles: &[Cycle],
     kinds: &Kinds,
 ) -> Result<(), String> {
-    for (e, cycle) in told.into_iter().zip(cycles) {
+    for (e, cycle) in explanations.into_iter().zip(cycles) {
         let e = e.ok_or_else(|| format!("{cycle:?} not explained"))?;
         is_a_cycle(plain, &e)?;
-        transactions_are_told_right(plain, trace, &e)?;
+        transactions_are_described_right(plain, trace, &e)?;
         let last = cycle.event as usize - 1;
         let increasing = plain.shortest(last, true);
         let best = increasing.or_else(|| plain.shortest(last, false));
@@ -254,8 +254,8 @@ fn explanations_are_shortest_cycles_by_definition() {
     let kinds = Kinds::default();
     random::check(2500, 100, |trace| {
         let cycles = cycles_of(trace);
-        let told = explain(&trace.batch(), &cycles);
-        are_shortest(trace, &Plain::new(trace), told, &cycles, &kinds)
+        let explanations = explain(&trace.batch(), &cycles);
+        are_shortest(trace, &Plain::new(trace), explanations, &cycles, &kinds)
     });
     let (increasing, not) = kinds.into_inner();
     assert!(increasing > 300 && not > 100, "{increasing} increasing, {not} not");
@@ -275,8 +275,9 @@ fn cycles_of_blocks_with_threads_are_shortest_by_definition() {
         let kinds = Kinds::default();
         random::check_mix(mix, 1000, most, |trace| {
             let cycles = external_cycles(trace);
-            let told = explain_within(Boundaries::BlocksWithThreads, &trace.batch(), &cycles);
-            are_shortest(trace, &Plain::with_threads(trace), told, &cycles, &kinds)
+            let explanations =
+                explain_within(Boundaries::BlocksWithThreads, &trace.batch(), &cycles);
+            are_shortest(trace, &Plain::with_threads(trace), explanations, &cycles, &kinds)
         });
         let (increasing, not) = kinds.into_inner();
         assert!(increasing > 100 && not > 20, "{increasing} increasing, {not} not");
@@ -289,8 +290,8 @@ fn an_event_of_a_forked_thread_closes_the_cycle_of_its_block() {
     let line = "1:begin(sum) 1:r(x) 1:fork(2) 3:w(x) 3:w(y) 2:r(y) 1:join(2) 1:end(sum)";
     let trace = Trace::parse(line).unwrap();
     let cycles = external_cycles(&trace);
-    let told = explain_within(Boundaries::BlocksWithThreads, &trace.batch(), &cycles);
-    let e = told[0].as_ref().unwrap();
+    let explanations = explain_within(Boundaries::BlocksWithThreads, &trace.batch(), &cycles);
+    let e = explanations[0].as_ref().unwrap();
     assert_eq!(edges(e), [(2, 4), (4, 5), (5, 6)]);
     let [sum, write, other] = e.transactions[..] else { panic!("{e:?}") };
     assert_eq!((sum.first_event, sum.last_event, sum.ended), (1, 8, true));
@@ -322,13 +323,13 @@ fn batches_make_no_difference() {
     });
 }
 
-/// The fork comes before every event of its thread, not only before the first.
+/// The fork happens before every event of its thread, not only before the first.
 #[test]
 fn a_fork_closes_a_cycle_at_a_later_event() {
     let line = "2:begin(p) 2:fork(3) 2:w(x) 4:r(x) 3:begin(p) 3:r(x) 1:w(x) 2:r(x) 3:join(4)";
     let trace = Trace::parse(line).unwrap();
     let cycles = cycles_of(&trace);
-    let told = explain(&trace.batch(), &cycles);
-    let last = told.last().unwrap().as_ref().unwrap();
+    let explanations = explain(&trace.batch(), &cycles);
+    let last = explanations.last().unwrap().as_ref().unwrap();
     assert_eq!(edges(last), [(6, 7), (7, 8), (2, 9)]);
 }

@@ -1,23 +1,22 @@
 //! A serial witness: the same events in an order in which the transactions run one after the
-//! other. It is a topological order of the whole graph; of those that can go next, the one that
-//! started first in the trace does, so the witness stays close to what was observed.
+//! other. It is a topological order of the whole graph; of those transactions that can go next, the
+//! one that started first in the trace does, so the witness stays close to what was observed.
 //!
-//! Conflicting events keep their order, because each conflict within a transaction is in its own
-//! order and each one between transactions is implied by an edge. From that it follows that the
-//! witness is well-formed:
-//! - What a thread does comes in the same order: blocks match, a wait is one prewait with its
-//!   postwait next, and nobody releases what it does not hold.
-//! - Two periods in which a lock is held, not both shared, do not overlap in the trace. So one is
-//!   over before the other starts, by a release that conflicts with the other's acquire, and stays
-//!   so. A period that is never over comes last of these, and stays last.
+//! Conflicting events keep their order: those within a transaction are not moved, and those between
+//! transactions are ordered by edges. It follows that the witness is well-formed:
+//! - The events of a thread keep their order: blocks match, a prewait is followed by its postwait,
+//!   and no thread releases a lock that it does not hold.
+//! - Two periods in which a lock is held, not both shared, do not overlap in the trace. So one ends
+//!   before the other starts, with a release that conflicts with the other's acquire, and it still
+//!   does. A period that never ends is the last of these, and stays last.
 //! - A fork conflicts with all of its child's events and with its joins, and these with the joins,
 //!   so threads start and end where they should.
-//! - A take stays behind all posts that it was behind. Of some takes that come first, the one that
-//!   was last in the trace had as many posts before it, so there is never a take too many.
+//! - A take stays after all posts that it was after. Of any takes that now come first, the one that
+//!   was last in the trace had enough posts before it, so there is never a take too many.
 //!
-//! A transaction that never ends is contiguous too, but it may have to come before others.
+//! A transaction that never ends is contiguous too, but others may have to follow it.
 //! Rounds of a barrier keep the order of their own enters and exits, but nothing in the definition
-//! of conflicts keeps two rounds apart, so they may overlap.
+//! of conflicts orders two rounds, so they may overlap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,7 +25,7 @@ use std::ops::ControlFlow;
 use paceline_trace::{Batch, Event};
 
 use crate::Analysis;
-use crate::explain::graph::{Builder, Graph, Keep};
+use crate::explain::graph::{Builder, Keep, TransactionGraph};
 
 /// Looks for a serial order. It keeps the whole trace in memory.
 pub struct Witness {
@@ -54,11 +53,11 @@ impl Witness {
         self.serial.as_deref()
     }
 
-    /// Sorts the events by the places of their transactions.
-    fn arrange(&self, places: &[u32]) -> Vec<Event> {
+    /// Sorts the events by the positions of their transactions.
+    fn arrange(&self, positions: &[u32]) -> Vec<Event> {
         let mut order: Vec<usize> = (0..self.events.len()).collect();
         // Stable: the events of one transaction keep their order.
-        order.sort_by_key(|&i| places[self.transaction_of[i] as usize]);
+        order.sort_by_key(|&i| positions[self.transaction_of[i] as usize]);
         order.into_iter().map(|i| self.events[i]).collect()
     }
 }
@@ -77,12 +76,12 @@ impl Analysis for Witness {
 
     fn finish(&mut self) {
         let graph = self.builder.build();
-        self.serial = places(&graph).map(|places| self.arrange(&places));
+        self.serial = positions(&graph).map(|positions| self.arrange(&positions));
     }
 }
 
-/// The place of each transaction in the serial order.
-fn places(graph: &Graph) -> Option<Vec<u32>> {
+/// The position of each transaction in the serial order.
+fn positions(graph: &TransactionGraph) -> Option<Vec<u32>> {
     let count = graph.transactions.len();
     let mut before = vec![0u32; count];
     for &next in (0..count).flat_map(|t| graph.successors(t)) {
@@ -91,11 +90,11 @@ fn places(graph: &Graph) -> Option<Vec<u32>> {
     let free = (0..count).filter(|&t| before[t] == 0).map(|t| Reverse(t as u32));
     // Transactions are numbered by their first events, so the least number started first.
     let mut free: BinaryHeap<Reverse<u32>> = free.collect();
-    let mut places = vec![0; count];
-    let mut placed = 0;
+    let mut positions = vec![0; count];
+    let mut next_position = 0;
     while let Some(Reverse(transaction)) = free.pop() {
-        places[transaction as usize] = placed;
-        placed += 1;
+        positions[transaction as usize] = next_position;
+        next_position += 1;
         for &next in graph.successors(transaction as usize) {
             before[next as usize] -= 1;
             if before[next as usize] == 0 {
@@ -103,7 +102,7 @@ fn places(graph: &Graph) -> Option<Vec<u32>> {
             }
         }
     }
-    (placed as usize == count).then_some(places)
+    (next_position as usize == count).then_some(positions)
 }
 
 #[cfg(test)]
@@ -150,7 +149,7 @@ mod tests {
         validator.check(&mut trace.batch()).is_ok()
     }
 
-    /// Random traces have a site of its own for each event: its index, plus one.
+    /// In random traces each event has a site of its own: its index, plus one.
     fn index(event: &Event) -> usize {
         event.site.to_bits() as usize - 1
     }
@@ -163,7 +162,7 @@ mod tests {
         pairs.all(|(j, i)| order[j] < order[i] || !conflicts.conflict(order[i], order[j]))
     }
 
-    /// Inside of a block nobody else acts, unless it is never closed.
+    /// Inside of a block no other thread acts, unless the block is never closed.
     fn is_serial(trace: &Trace) -> bool {
         let mut open: Option<(usize, paceline_trace::ThreadId, usize)> = None;
         let ends = |from: usize, thread| trace.events[from..].iter().any(|e| e.thread == thread);

@@ -1,8 +1,8 @@
 //! Sets of locks. Programs hold few different combinations of locks, so each set exists once and
-//! has a number; sets are equal when their numbers are, and what was computed once is looked up.
+//! has a number; sets are equal when their numbers are, and results are computed once.
 
 use hashbrown::HashMap;
-use paceline_trace::{IdCounts, LockId, Op, ThreadId};
+use paceline_trace::{IdCounts, LockId, Op, ThreadId, ops};
 
 /// A set of locks, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Locksets {
     sets: Vec<Box<[LockId]>>,
     numbers: HashMap<Box<[LockId]>, Lockset>,
     intersections: HashMap<(Lockset, Lockset), Lockset>,
-    /// The set with the lock put in if it is not there, and taken out if it is.
+    /// The set with the lock added if it is missing, and removed if it is there.
     toggled: HashMap<(Lockset, LockId), Lockset>,
 }
 
@@ -51,12 +51,12 @@ impl Locksets {
         }
         match self.intersections.get(&(a, b)) {
             Some(&known) => known,
-            None => self.intersect_anew(a, b),
+            None => self.compute_intersection(a, b),
         }
     }
 
     #[cold]
-    fn intersect_anew(&mut self, a: Lockset, b: Lockset) -> Lockset {
+    fn compute_intersection(&mut self, a: Lockset, b: Lockset) -> Lockset {
         let others = self.locks(b);
         let in_others = |lock: &&LockId| others.binary_search(lock).is_ok();
         let both = self.locks(a).iter().filter(in_others).copied().collect();
@@ -69,12 +69,12 @@ impl Locksets {
     fn toggle(&mut self, set: Lockset, lock: LockId) -> Lockset {
         match self.toggled.get(&(set, lock)) {
             Some(&known) => known,
-            None => self.toggle_anew(set, lock),
+            None => self.compute_toggled(set, lock),
         }
     }
 
     #[cold]
-    fn toggle_anew(&mut self, set: Lockset, lock: LockId) -> Lockset {
+    fn compute_toggled(&mut self, set: Lockset, lock: LockId) -> Lockset {
         let mut locks = self.locks(set).to_vec();
         match locks.binary_search(&lock) {
             Ok(at) => drop(locks.remove(at)),
@@ -134,21 +134,7 @@ impl HeldLocks {
                 self.toggle(thread, lock, true);
             }
             Op::AcquireShared(lock) | Op::ReleaseShared(lock) => self.toggle(thread, lock, false),
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::Fork(_)
-            | Op::Join(_)
-            | Op::Begin(_)
-            | Op::End(_)
-            | Op::Yield
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => {}
+            ops!(Access | Thread | Block | Semaphore | Barrier) | Op::Yield | Op::Notify(_) => {}
         }
     }
 

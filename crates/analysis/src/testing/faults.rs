@@ -1,10 +1,10 @@
 //! Would the property tests notice if an analysis were wrong? A fault is seeded into each of them: it
-//! overlooks one kind of operation, as if a line of its code were missing. On the very traces that
-//! compare the analysis with its definition, the faulty one must come to another result. If it did
+//! ignores one kind of operation, as if a line of its code were missing. On the same traces that
+//! compare the analysis with its definition, the faulty one must give another result. If it did
 //! not, these traces would not test that line.
 //!
-//! What is overlooked is exchanged for an access to a variable of the thread's own, which means
-//! nothing to any analysis; so the numbers of events stay the same.
+//! An operation that is ignored is exchanged for an access to a variable of the thread's own, which
+//! means nothing to any analysis; so the numbers of events stay the same.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -20,19 +20,19 @@ use crate::race::RaceDetector;
 use crate::reduction::atomizer::Atomizer;
 use crate::testing::random::{self, EVERYTHING, FORK_JOIN, Mix};
 
-/// What a faulty analysis overlooks.
+/// What a faulty analysis ignores.
 struct Fault {
     name: &'static str,
-    overlooks: fn(Op) -> bool,
+    ignores: fn(Op) -> bool,
 }
 
 macro_rules! faults {
     ($($name:literal: $pattern:pat,)*) => {
-        &[$(Fault { name: $name, overlooks: |op| matches!(op, $pattern) },)*]
+        &[$(Fault { name: $name, ignores: |op| matches!(op, $pattern) },)*]
     };
 }
 
-/// Kinds of operations that order events, or are ordered, for every analysis by a graph or clock.
+/// Operations that order events, or are ordered, in every analysis with a graph or clocks.
 const ORDER: &[Fault] = faults! {
     "reads": Op::Read(_),
     "writes": Op::Write(_),
@@ -43,7 +43,7 @@ const ORDER: &[Fault] = faults! {
     "releases": Op::Release(_),
     "shared acquires": Op::AcquireShared(_),
     "shared releases": Op::ReleaseShared(_),
-    "what a wait gives up": Op::PreWait(_),
+    "releases by waits": Op::PreWait(_),
     "forks": Op::Fork(_),
     "joins": Op::Join(_),
     "posts": Op::Post(_),
@@ -51,10 +51,10 @@ const ORDER: &[Fault] = faults! {
     "barrier exits": Op::BarrierExit(_),
 };
 
-/// In a deterministic block this changes nothing: who has the lock meanwhile has been in conflict
-/// with the wait before.
+/// In a deterministic block this changes nothing: a thread that acquires the lock in the meantime has
+/// already conflicted with the wait.
 const WAITS: &[Fault] = faults! {
-    "what a wait gets back": Op::PostWait(_),
+    "acquires by waits": Op::PostWait(_),
 };
 
 const BLOCKS: &[Fault] = faults! {
@@ -65,7 +65,7 @@ const YIELDS: &[Fault] = faults! {
     "yields": Op::Yield,
 };
 
-/// What decides about locks that are held.
+/// Operations that matter to locksets.
 const LOCKS: &[Fault] = faults! {
     "reads": Op::Read(_),
     "writes": Op::Write(_),
@@ -79,14 +79,14 @@ const LOCKS: &[Fault] = faults! {
 fn seen_by(fault: &Fault, trace: &Trace) -> Trace {
     let mut seen = trace.clone();
     for Event { thread, op, .. } in &mut seen.events {
-        if (fault.overlooks)(*op) {
+        if (fault.ignores)(*op) {
             *op = Op::Read(seen.symbols.var(format!("own {}", thread.0).as_bytes()));
         }
     }
     seen
 }
 
-/// Whether some random trace tells the faulty analysis from the right one.
+/// Whether the faulty analysis differs from the right one on some random trace.
 fn is_noticed<R: PartialEq + Debug>(
     fault: &Fault,
     (mix, cases, most): (Mix, u32, usize),
@@ -94,7 +94,7 @@ fn is_noticed<R: PartialEq + Debug>(
 ) -> bool {
     let noticed = Cell::new(false);
     random::check_mix(mix, cases, most, |trace| {
-        if !noticed.get() && trace.events.iter().any(|e| (fault.overlooks)(e.op)) {
+        if !noticed.get() && trace.events.iter().any(|e| (fault.ignores)(e.op)) {
             noticed.set(result(trace) != result(&seen_by(fault, trace)));
         }
         Ok(())
@@ -111,7 +111,7 @@ fn all_are_noticed<R: PartialEq + Debug>(
     let each = faults.iter().copied().flatten();
     let missed = each.filter(|fault| !is_noticed(fault, traces, &result));
     let missed: Vec<&str> = missed.map(|fault| fault.name).collect();
-    assert!(missed.is_empty(), "nobody would notice that the analysis overlooks {missed:?}");
+    assert!(missed.is_empty(), "no test would notice that the analysis ignores {missed:?}");
 }
 
 fn run<A: Analysis>(mut analysis: A, trace: &Trace) -> A {
@@ -171,10 +171,10 @@ fn faults_of_reduction_are_noticed() {
     });
 }
 
-/// And nothing is noticed where nothing is wrong.
+/// The check itself reports nothing where nothing is wrong.
 #[test]
 fn no_fault_is_no_difference() {
-    let harmless = Fault { name: "notifies", overlooks: |op| matches!(op, Op::Notify(_)) };
+    let harmless = Fault { name: "notifies", ignores: |op| matches!(op, Op::Notify(_)) };
     let first = |trace: &Trace| {
         run(Running::new(Options::default()), trace).cycles().first().map(|c| c.event)
     };

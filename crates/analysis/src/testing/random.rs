@@ -1,10 +1,10 @@
 //! Random traces for property tests: short, well-formed, with every operation, and about as often
 //! serializable as not. Shrinking works, because a trace is made from a plain list of wishes: those
-//! that the rules of a well-formed trace forbid at their place are passed over, so any part of the
-//! list makes a trace again.
+//! that the rules of a well-formed trace forbid are skipped, so any part of the list makes a trace
+//! again.
 //!
 //! Seeds are fixed: a test run is the same every time. `PROPTEST_CASES` makes it longer, and
-//! `PROPTEST_RNG_SEED` takes it elsewhere.
+//! `PROPTEST_RNG_SEED` gives other traces.
 
 use std::fmt;
 
@@ -26,8 +26,8 @@ type Make = fn(&State, u32) -> Op;
 const BASIC: &[Make] =
     &[|_, n| Op::Read(VarId(n)), |_, n| Op::Write(VarId(n)), |s, _| s.begin(), |s, _| s.end()];
 
-/// Operations that belong together. A trace has all of them, or only one group beside the basic
-/// ones: a group on its own comes into states that a mixture hardly ever reaches.
+/// Operations that belong together. A trace has all of them, or only one group besides the basic
+/// ones: a group on its own reaches states that a mixture hardly ever does.
 const GROUPS: &[&[Make]] = &[
     &[|_, n| Op::Acquire(LockId(n)), |s, n| Op::Release(s.held(n))],
     &[
@@ -52,8 +52,8 @@ const GROUPS: &[&[Make]] = &[
     &[|_, n| Op::BarrierEnter(BarrierId(n)), |_, n| Op::BarrierExit(BarrierId(n))],
 ];
 
-/// What the wishes of a trace are about: the group with this number, or all of them. Plain accesses
-/// make most cycles; where they are rare, the others have to.
+/// The wishes that a trace chooses from: the group with this number, or all of them. Plain accesses
+/// make most cycles; where they are rare, other operations have to.
 fn choices(group: usize, accesses_are_rare: bool) -> Vec<Make> {
     let special: Vec<Make> = match GROUPS.get(group) {
         Some(one) => one.to_vec(),
@@ -67,14 +67,14 @@ fn choices(group: usize, accesses_are_rare: bool) -> Vec<Make> {
     [BASIC.to_vec(), special.repeat(special_times), BASIC.repeat(basic_times)].concat()
 }
 
-/// What kind of traces are made.
+/// The kind of traces to make.
 #[derive(Clone, Copy)]
 pub struct Mix {
     /// More wishes, for their weight.
     more: &'static [Make],
     /// The most threads.
     threads: usize,
-    /// All threads but that many act only when they have been forked.
+    /// All threads but this many have events only after they have been forked.
     roots: usize,
 }
 
@@ -94,10 +94,10 @@ pub const FORK_JOIN: Mix = Mix {
     roots: 2,
 };
 
-/// Who, what, to what.
+/// A thread, the index of an operation, and its target.
 type Wish = (usize, usize, u32);
 
-/// What the next event depends on.
+/// The state that the next event depends on.
 #[derive(Default)]
 struct State {
     thread: usize,
@@ -106,7 +106,7 @@ struct State {
     forked: [bool; THREADS],
     blocks: [Vec<LabelId>; THREADS],
     waits_on: [Option<LockId>; THREADS],
-    /// Who holds which lock exclusively.
+    /// The thread that holds each lock exclusively.
     holders: [Option<usize>; TARGETS as usize],
 }
 
@@ -224,7 +224,7 @@ pub fn check(cases: u32, most: usize, test: impl Fn(&Trace) -> Result<(), String
 /// # Panics
 /// If the test fails.
 pub fn check_mix(mix: Mix, cases: u32, most: usize, test: impl Fn(&Trace) -> Result<(), String>) {
-    // Applied last, so that the environment has the last word.
+    // Applied last, so that the environment overrides the defaults.
     let config = contextualize_config(ProptestConfig {
         cases,
         rng_seed: RngSeed::Fixed(1),

@@ -94,7 +94,7 @@ fn show_notes(copied: &Copied, open: &OpenTrace, to: Format, quiet: bool) {
     if quiet {
         return;
     }
-    notes(open, &copied.reading).iter().for_each(|text| note(text));
+    notes(open, &copied.reading).iter().for_each(|said| note(&said.to_string()));
     if copied.has_sites && to != Format::Pace {
         note(&format!("{} has no room for source locations: they became numbers", to.name()));
     }

@@ -12,8 +12,9 @@ use std::time::Instant;
 use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
 use paceline_analysis::explain::explain;
-use paceline_analysis::finding::{Rule, group};
-use paceline_report::{compose, text};
+use paceline_analysis::finding::{RuleId, group};
+use paceline_report::model::RuleHelp;
+use paceline_report::{compose, rules, text};
 use paceline_trace::validate::Validator;
 use paceline_trace::{Event, Kind, Op, SiteInfo, Trace};
 
@@ -131,9 +132,11 @@ pub fn run(_args: &Args) -> anyhow::Result<Status> {
     let _ = engine.events(&batch);
     engine.finish();
     let explained = explain(&batch, engine.cycles()).into_iter().flatten().map(|e| (e, 1));
-    let findings = group(Rule::Atomicity, explained);
+    let findings = group(&RuleId::ATOMICITY, explained);
+    let advice = RuleHelp::from(&rules::ATOMICITY);
     for finding in &findings {
-        writeln!(out, "{}", text::finding(&compose::finding(finding, &trace.symbols)))?;
+        let finding = compose::finding(finding, &rules::ATOMICITY, &trace.symbols);
+        writeln!(out, "{}", text::finding(&finding, Some(&advice)))?;
     }
     let seconds = started.elapsed().as_secs_f64();
     writeln!(out, "The cure: hold the lock from the look to the insertion. ({seconds:.2} s)")?;

@@ -9,7 +9,7 @@ use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
 use paceline_analysis::explain::explain;
 use paceline_analysis::explain::minimize::minimize;
-use paceline_analysis::finding::{Rule, Story, group};
+use paceline_analysis::finding::{Grounds, RuleId, group};
 use paceline_report::outcome::{self, Outcome};
 use paceline_report::text;
 use paceline_trace::format::Format;
@@ -95,7 +95,7 @@ fn show_findings(args: &Args, mut outcomes: Vec<Outcome>) -> anyhow::Result<Stat
         report.findings.truncate(left);
         left = left.saturating_sub(report.findings.len());
         for finding in &report.findings {
-            shown += &text::finding(finding);
+            shown += &text::finding(finding, report.rule(&finding.rule));
             // A report may be about several traces.
             if report.input.path != args.trace.to_string_lossy() {
                 shown += &format!("in {}\n", report.input.path);
@@ -123,11 +123,11 @@ fn minimized(args: &Args, path: &Path, quiet: bool) -> anyhow::Result<()> {
     let _ = engine.events(&batch);
     engine.finish();
     let explained = explain(&batch, engine.cycles()).into_iter().flatten().map(|e| (e, 1));
-    let mut findings = group(Rule::Atomicity, explained).into_iter();
+    let mut findings = group(&RuleId::ATOMICITY, explained).into_iter();
     let finding = findings
         .find(|f| args.finding.as_ref().is_none_or(|id| *id == f.id(&trace.symbols)))
         .ok_or_else(|| anyhow!("{}: --minimize is for violations of atomicity", name()))?;
-    if let Story::Cycle(explanation) = &finding.story {
+    if let Grounds::Cycle(explanation) = &finding.grounds {
         let small = minimize(&trace, explanation);
         write(&small, path)?;
         let (events, line) = (small.events.len(), small.to_line());

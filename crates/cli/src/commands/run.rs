@@ -193,9 +193,10 @@ impl Refuted {
         for report in traces.iter().filter_map(|done| done.outcome.report()) {
             let is_certain = report.input.recording.as_ref().is_none_or(|r| r.inexact.is_empty());
             let known = if is_certain { &mut self.not_atomic } else { &mut self.suspects };
-            for block in report.verdicts.atomicity.iter().flat_map(|it| &it.refuted) {
-                if known.insert(block.label.clone()) {
-                    new.insert(block.label.clone());
+            let refuted = report.verdicts.atomicity().into_iter().flat_map(|it| &it.refuted);
+            for label in refuted.filter_map(|block| block.label.text()) {
+                if known.insert(label.to_owned()) {
+                    new.insert(label.to_owned());
                 }
             }
         }
@@ -211,7 +212,7 @@ impl Refuted {
             suspects: self.suspects.iter().cloned().collect(),
         };
         let reports = traces.iter_mut().filter_map(|done| done.outcome.report_mut());
-        for atomicity in reports.filter_map(|report| report.verdicts.atomicity.as_mut()) {
+        for atomicity in reports.filter_map(|report| report.verdicts.atomicity_mut()) {
             atomicity.shrunk = Some(shrunk.clone());
         }
     }

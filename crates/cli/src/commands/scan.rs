@@ -159,7 +159,7 @@ fn page(outcomes: &[Outcome], sources: Option<&Sources>) -> anyhow::Result<Strin
         }
     }
     let code = reports.iter().flat_map(|r| &r.findings).filter_map(|f| f.code.as_ref());
-    let sites = code.flat_map(|c| &c.steps).map(|step| step.site.as_str());
+    let sites = code.flat_map(|c| &c.steps).map(|step| &step.site);
     let snippets = sources.map_or_else(Snippets::new, |s| s.around(sites));
     Ok(html::page(&Page { reports: &reports, failures: &failures, snippets: &snippets })?)
 }

@@ -25,14 +25,14 @@ pub struct Args {
     #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
     trace: PathBuf,
     /// How to show it
-    #[arg(long, value_enum, default_value_t = Shown::Text)]
-    format: Shown,
+    #[arg(long, value_enum, default_value_t = StatsFormat::Text)]
+    format: StatsFormat,
     #[command(flatten)]
     read: ReadArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Shown {
+enum StatsFormat {
     Text,
     Json,
 }
@@ -47,12 +47,12 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     counts.finish();
     let report = counts.report();
     let text = match args.format {
-        Shown::Text => stats::text(&report, open.symbols()),
-        Shown::Json => serde_json::to_string(&stats::json(&report, open.symbols()))? + "\n",
+        StatsFormat::Text => stats::text(&report, open.symbols()),
+        StatsFormat::Json => serde_json::to_string(&stats::json(&report, open.symbols()))? + "\n",
     };
     print(&text)?;
     if !quiet {
-        notes(&open, &reading).iter().for_each(|text| note(text));
+        notes(&open, &reading).iter().for_each(|said| note(&said.to_string()));
     }
     Ok(match reading.events {
         0 => Status::Nothing,

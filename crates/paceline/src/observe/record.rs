@@ -1,14 +1,16 @@
 //! Recording: what the processes of a command send, written to files.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use paceline_trace::Source as _;
 use paceline_trace::format::Format;
 use paceline_trace::format::stream::StreamReader;
+use paceline_trace::pipeline::{Checking, read_named};
 use paceline_trace::validate::Validator;
-use paceline_trace::{Batch, Source as _};
 
 use crate::Error;
 use crate::new_file::NewFile;
@@ -53,20 +55,16 @@ impl Files {
         let writer = self.format.writer(&mut file, program.blocks());
         let mut writer = writer.map_err(cannot_write)?;
         let mut validator = Validator::default();
-        let mut batch = Batch { first: 1, ..Batch::default() };
-        let mut malformed = None;
-        loop {
-            program.read(&mut batch).map_err(in_file)?;
-            if batch.events.is_empty() {
-                break;
-            }
-            writer.write(&batch, program.symbols()).map_err(cannot_write)?;
-            let next = batch.first + batch.events.len() as u64;
+        let (mut malformed, mut failed) = (None, None);
+        let (reading, outcome) = read_named(&mut program, Checking::Unchecked, |batch, symbols| {
+            failed = writer.write(batch, symbols).err();
             if malformed.is_none() {
-                malformed = validator.check(&mut batch).err();
+                malformed = validator.first_malformed(batch).map(|(_, malformed)| malformed);
             }
-            batch.first = next;
-        }
+            if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        outcome.map_err(in_file)?;
+        failed.map_or(Ok(()), Err).map_err(cannot_write)?;
         program.skipped().recording.iter().for_each(|recording| writer.recording(recording));
         writer.finish(program.symbols()).map_err(cannot_write)?;
         drop(writer);
@@ -76,7 +74,7 @@ impl Files {
             return Err(in_file(malformed.explain(program.symbols())));
         }
         let is_incomplete = program.skipped().cut_off.is_some();
-        Ok(Recorded { path: path.clone(), events: batch.first - 1, is_incomplete })
+        Ok(Recorded { path: path.clone(), events: reading.events, is_incomplete })
     }
 }
 

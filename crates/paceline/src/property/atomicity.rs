@@ -9,14 +9,15 @@ use paceline_analysis::atomicity::{self, Atomicity as Engine, Running, Velodrome
 use paceline_analysis::explain::blame::Blame;
 use paceline_analysis::explain::components::Components;
 use paceline_analysis::explain::{BlockRef, Explainer};
-use paceline_analysis::finding::{Finding, Rule};
+use paceline_analysis::finding::{Finding, RuleId};
 use paceline_analysis::race::{RaceDetector, RaceFilter, WithoutRaceFree};
 use paceline_analysis::{Analysis, Cycle};
-use paceline_report::{compose, model};
+use paceline_report::model::{self, Facts, Note};
+use paceline_report::{compose, rules, verdicts};
 use paceline_trace::{Batch, Symbols};
 
 use super::found::{explain, findings_of, worth_explaining};
-use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses, Verdict};
+use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses};
 use crate::TraceError;
 use crate::check::Options;
 use crate::passes::Passes;
@@ -28,7 +29,7 @@ pub struct Atomicity;
 static INFO: PropertyInfo = PropertyInfo {
     name: "atomicity",
     summary: "Every block is atomic (Velodrome, AeroDrome)",
-    rules: &[Rule::Atomicity],
+    rules: &[rules::ATOMICITY],
     needs_blocks: true,
     redundant: RedundantAccesses::Block,
 };
@@ -101,7 +102,7 @@ impl Decision for Deciding {
         let explanations = explainer.explanations();
         self.explained = Explained {
             first_event: first.map(|c| c.event),
-            findings: findings_of(Rule::Atomicity, explanations, |i| self.engine.stands_for(i)),
+            findings: findings_of(&RuleId::ATOMICITY, explanations, |i| self.engine.stands_for(i)),
             unexplained: all.len() - cycles.len(),
             refuted: blame.refuted().to_vec(),
             violating: components,
@@ -111,28 +112,26 @@ impl Decision for Deciding {
 
     fn conclude(&mut self, symbols: &Symbols, evidence: &mut Evidence) -> Conclusion {
         let explained = &self.explained;
-        let verdict = model::Atomicity {
-            holds: explained.first_event.is_none(),
+        let holds = explained.first_event.is_none();
+        let facts = Facts::Atomicity(model::Atomicity {
             first_event: explained.first_event,
             engine: self.options.engine.name().to_owned(),
             refuted: explained.refuted.iter().map(|b| compose::block(b, symbols)).collect(),
             violating: explained.violating.as_ref().map(|c| violating(c, symbols)),
             nodes: self.nodes.as_ref().map(nodes),
             shrunk: None,
-        };
+        });
         evidence.refuted.extend(&explained.refuted);
-        let findings = explained.findings.iter().map(|f| compose::finding(f, symbols)).collect();
-        let filtered = self.options.filter_race_free.then(|| FILTERED.to_owned());
+        let composed = |f| compose::finding(f, &rules::ATOMICITY, symbols);
+        let findings = explained.findings.iter().map(composed).collect();
+        let filtered = self.options.filter_race_free.then_some(Note::WithoutRaceFree);
         Conclusion {
             unexplained: explained.unexplained,
             notes: filtered.into_iter().collect(),
-            ..Conclusion::new(Verdict::Atomicity(verdict), findings)
+            ..Conclusion::new(verdicts::verdict(facts, holds), findings)
         }
     }
 }
-
-const FILTERED: &str = "accesses of race-free variables were left out of the atomicity check: the \
-                        verdict is the same, but cycles are shown by locks, not by data";
 
 fn violating(components: &Components, symbols: &Symbols) -> Vec<model::Violating> {
     let each = components.violating().iter();

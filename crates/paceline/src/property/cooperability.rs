@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use paceline_analysis::Analysis;
-use paceline_analysis::cooperability::{self, Reason, Reasons};
+use paceline_analysis::cooperability::{self, Reason, Reasons, YieldKind};
 use paceline_analysis::explain::EventRef;
-use paceline_analysis::finding::Rule;
-use paceline_report::{compose, model};
+use paceline_analysis::finding::RuleId;
+use paceline_report::model::{self, Facts};
+use paceline_report::{compose, rules, verdicts};
 use paceline_trace::{Event, EventNo, Symbols};
 
 use super::found::finding;
-use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses, Verdict};
+use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses};
 use crate::TraceError;
 use crate::check::Options;
 use crate::passes::Passes;
@@ -22,7 +23,7 @@ pub struct Cooperability;
 static INFO: PropertyInfo = PropertyInfo {
     name: "cooperability",
     summary: "Code between yields is free of interference (COPPER)",
-    rules: &[Rule::Cooperability],
+    rules: &[rules::COOPERABILITY],
     needs_blocks: false,
     // The analysis itself decides where transactions begin.
     redundant: RedundantAccesses::Keep,
@@ -67,18 +68,18 @@ impl Decision for Deciding {
 
     fn conclude(&mut self, symbols: &Symbols, _: &mut Evidence) -> Conclusion {
         let inferred = self.analysis.inferred();
-        let mut yield_sites: Vec<String> =
-            inferred.sites().iter().map(|s| compose::site(s.first.site, symbols)).collect();
+        let sites = inferred.sites().iter().map(|s| compose::site(s.first.site, symbols));
+        let mut yield_sites: Vec<String> = sites.map(|site| site.to_string()).collect();
         yield_sites.sort_unstable();
         yield_sites.dedup();
-        let verdict = model::Cooperability {
-            holds: inferred.is_empty(),
+        let holds = inferred.is_empty();
+        let facts = Facts::Cooperability(model::Cooperability {
             first_event: self.analysis.first_event(),
             yields: inferred.positions().to_vec(),
             yield_sites,
             yields_in_blocks: self.yields_in_blocks(symbols),
-        };
-        Conclusion::new(Verdict::Cooperability(verdict), self.findings(symbols))
+        });
+        Conclusion::new(verdicts::verdict(facts, holds), self.findings(symbols))
     }
 }
 
@@ -98,7 +99,8 @@ impl Deciding {
             let event = op(missing.thread, missing.op, missing.site);
             let late = EventRef { number: missing.event, event };
             let events = earlier.into_iter().chain([late]).collect();
-            compose::finding(&finding(Rule::Cooperability, None, events, site.count), symbols)
+            let found = finding(RuleId::COOPERABILITY, None, events, site.count);
+            compose::finding(&found, &rules::COOPERABILITY, symbols)
         })
         .collect()
     }
@@ -108,7 +110,12 @@ impl Deciding {
         let each = self.analysis.yields_in_blocks().iter();
         each.map(|y| model::YieldInBlock {
             event: y.event,
-            kind: format!("{:?}", y.kind).to_lowercase(),
+            kind: match y.kind {
+                YieldKind::Written => model::YieldKind::Written,
+                YieldKind::Wait => model::YieldKind::Wait,
+                YieldKind::Join => model::YieldKind::Join,
+                YieldKind::Inferred => model::YieldKind::Inferred,
+            },
             site: compose::site(y.site, symbols),
             label: compose::label(y.label, y.block_site, symbols),
             count: y.count,

@@ -5,12 +5,13 @@ use paceline_analysis::Analysis;
 use paceline_analysis::determinism::conflict_freedom::ConflictFreedom;
 use paceline_analysis::determinism::external::{self, External};
 use paceline_analysis::explain::{Boundaries, Explainer};
-use paceline_analysis::finding::{Finding, Rule};
-use paceline_report::{compose, model};
+use paceline_analysis::finding::{Finding, RuleId};
+use paceline_report::model::{self, Facts};
+use paceline_report::{compose, rules, verdicts};
 use paceline_trace::Symbols;
 
-use super::found::{event, explain, finding, findings_of, worth_explaining};
-use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses, Verdict};
+use super::found::{event, explain, findings_of, unordered, worth_explaining};
+use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses};
 use crate::TraceError;
 use crate::check::Options;
 use crate::passes::Passes;
@@ -22,7 +23,7 @@ pub struct Determinism;
 static INFO: PropertyInfo = PropertyInfo {
     name: "determinism",
     summary: "Blocks are deterministic although parallel (SingleTrack)",
-    rules: &[Rule::ConflictFreedom, Rule::ExternalSerializability],
+    rules: &[rules::CONFLICT_FREEDOM, rules::EXTERNAL_SERIALIZABILITY],
     needs_blocks: true,
     redundant: RedundantAccesses::Epoch,
 };
@@ -66,8 +67,8 @@ impl Decision for Deciding {
         let cycles = worth_explaining(all, self.max_findings);
         let mut explainer = Explainer::within(Boundaries::BlocksWithThreads, cycles);
         explain(trace, &mut explainer, Vec::new())?;
-        let (rule, explanations) = (Rule::ExternalSerializability, explainer.explanations());
-        self.entered = findings_of(rule, explanations, |i| self.external.stands_for(i));
+        let (rule, explanations) = (RuleId::EXTERNAL_SERIALIZABILITY, explainer.explanations());
+        self.entered = findings_of(&rule, explanations, |i| self.external.stands_for(i));
         self.unexplained = all.len() - cycles.len();
         Ok(())
     }
@@ -77,18 +78,18 @@ impl Decision for Deciding {
         let first = conflicts.iter().min_by_key(|c| c.second.event);
         let cycles = self.external.cycles();
         let (conflict_free, serializable) = (conflicts.is_empty(), cycles.is_empty());
-        let verdict = model::Determinism {
-            holds: conflict_free && serializable,
+        let facts = Facts::Determinism(model::Determinism {
             conflict_free,
             externally_serializable: serializable,
             first_conflict: first.map(|c| (c.first.event, c.second.event)),
             first_event: cycles.first().map(|c| c.event),
-        };
-        let entered = self.entered.iter().map(|cycle| compose::finding(cycle, symbols));
+        });
+        let rule = &rules::EXTERNAL_SERIALIZABILITY;
+        let entered = self.entered.iter().map(|cycle| compose::finding(cycle, rule, symbols));
         let findings = self.inside(symbols).into_iter().chain(entered).collect();
         Conclusion {
             unexplained: self.unexplained,
-            ..Conclusion::new(Verdict::Determinism(verdict), findings)
+            ..Conclusion::new(verdicts::verdict(facts, conflict_free && serializable), findings)
         }
     }
 }
@@ -99,10 +100,10 @@ impl Deciding {
         let mut findings = Vec::new();
         for conflict in self.conflicts.conflicts() {
             let both = [conflict.first, conflict.second];
-            let events = both.map(|at| event(at, conflict.target)).to_vec();
+            let events = both.map(|at| event(at, conflict.target));
             for &block in &conflict.blocks {
-                let found = finding(Rule::ConflictFreedom, Some(block), events.clone(), 1);
-                findings.push(compose::finding(&found, symbols));
+                let found = unordered(RuleId::CONFLICT_FREEDOM, Some(block), events);
+                findings.push(compose::finding(&found, &rules::CONFLICT_FREEDOM, symbols));
             }
         }
         findings

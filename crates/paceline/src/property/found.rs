@@ -1,7 +1,7 @@
 //! What several properties need to make findings of what their analyses kept.
 
 use paceline_analysis::explain::{EventRef, Explainer, Explanation};
-use paceline_analysis::finding::{Blame, Finding, Rule, Story, group};
+use paceline_analysis::finding::{Blame, Finding, Grounds, RuleId, group};
 use paceline_analysis::occurrence::{Block, Occurrence, Target};
 use paceline_analysis::{Analysis, Cycle};
 use paceline_trace::{Event, Op};
@@ -21,9 +21,17 @@ pub fn event(at: Occurrence, target: Target) -> EventRef {
 }
 
 /// A finding that is shown by single events.
-pub fn finding(rule: Rule, block: Option<Block>, events: Vec<EventRef>, count: u64) -> Finding {
-    let blame = block.map(|b| Blame { label: b.label, site: b.site });
-    Finding { rule, blame, story: Story::Events(events), count }
+pub fn finding(rule: RuleId, block: Option<Block>, events: Vec<EventRef>, count: u64) -> Finding {
+    Finding { rule, blame: block.map(blame), grounds: Grounds::Events(events), count }
+}
+
+/// A finding that is shown by two events in conflict, because nothing orders them.
+pub fn unordered(rule: RuleId, block: Option<Block>, events: [EventRef; 2]) -> Finding {
+    Finding { rule, blame: block.map(blame), grounds: Grounds::Unordered(events), count: 1 }
+}
+
+fn blame(block: Block) -> Blame {
+    Blame { label: block.label, site: block.site }
 }
 
 /// Interchangeable cycles make one finding, so more are explained than will be shown.
@@ -51,7 +59,7 @@ pub fn explain(
 
 /// One finding for each group of interchangeable explanations.
 pub fn findings_of(
-    rule: Rule,
+    rule: &RuleId,
     explanations: Vec<Option<Explanation>>,
     stands_for: impl Fn(usize) -> u64,
 ) -> Vec<Finding> {

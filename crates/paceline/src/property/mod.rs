@@ -25,8 +25,8 @@ use std::collections::HashSet;
 
 use paceline_analysis::Analysis;
 use paceline_analysis::explain::BlockRef;
-use paceline_analysis::finding::Rule;
-use paceline_report::model;
+use paceline_report::model::{self, Note, Verdict};
+use paceline_report::rules::RuleInfo;
 use paceline_trace::{Symbols, VarId};
 
 pub use atomicity::Atomicity;
@@ -56,7 +56,7 @@ pub struct PropertyInfo {
     /// What it means, in a few words.
     pub summary: &'static str,
     /// The rules that its findings break.
-    pub rules: &'static [Rule],
+    pub rules: &'static [RuleInfo],
     /// Whether a trace without blocks says nothing about it.
     pub needs_blocks: bool,
     /// Which accesses a recorder may leave out without making a difference.
@@ -118,55 +118,21 @@ pub struct Evidence {
 
 /// The result of a decision.
 pub struct Conclusion {
-    /// Whether the property holds, and what else is known.
+    /// Whether the property holds, and what else is known. Its rules and its standing follow from
+    /// [`PropertyInfo`] and need not be set.
     pub verdict: Verdict,
     /// What was found; the bugs, with names.
     pub findings: Vec<model::Finding>,
     /// How many findings were not explained because there are so many.
     pub unexplained: usize,
     /// What a reader of the report should know besides.
-    pub notes: Vec<String>,
-}
-
-/// A verdict on one of the properties that Paceline knows.
-#[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Verdict {
-    Atomicity(model::Atomicity),
-    Cooperability(model::Cooperability),
-    Determinism(model::Determinism),
-    Race(model::Race),
-    Reduction(model::Reduction),
+    pub notes: Vec<Note>,
 }
 
 impl Conclusion {
     /// A verdict with its findings, all of them explained.
     pub fn new(verdict: Verdict, findings: Vec<model::Finding>) -> Conclusion {
         Conclusion { verdict, findings, unexplained: 0, notes: Vec::new() }
-    }
-}
-
-impl Verdict {
-    /// Whether the property holds.
-    pub fn holds(&self) -> bool {
-        match self {
-            Verdict::Atomicity(it) => it.holds,
-            Verdict::Cooperability(it) => it.holds,
-            Verdict::Determinism(it) => it.holds,
-            Verdict::Race(it) => it.holds,
-            Verdict::Reduction(it) => it.holds,
-        }
-    }
-
-    /// Puts it where the report has it.
-    pub(crate) fn put(self, verdicts: &mut model::Verdicts) {
-        match self {
-            Verdict::Atomicity(it) => verdicts.atomicity = Some(it),
-            Verdict::Cooperability(it) => verdicts.cooperability = Some(it),
-            Verdict::Determinism(it) => verdicts.determinism = Some(it),
-            Verdict::Race(it) => verdicts.race = Some(it),
-            Verdict::Reduction(it) => verdicts.reduction = Some(it),
-        }
     }
 }
 
@@ -187,14 +153,15 @@ impl<P: Property + ?Sized> Property for &P {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use paceline_analysis::finding::RuleId;
 
     #[test]
     fn names_are_unique_and_found() {
         let names: HashSet<&str> = ALL.iter().map(|property| property.info().name).collect();
         assert_eq!(names.len(), ALL.len());
         let rules = ALL.iter().flat_map(|property| property.info().rules);
-        let rules: HashSet<Rule> = rules.copied().collect();
-        assert_eq!(rules.len(), Rule::ALL.len());
+        let rules: HashSet<&RuleId> = rules.map(|rule| &rule.id).collect();
+        assert_eq!(rules.len(), RuleId::BUILT_IN.len());
         assert!(names.iter().all(|name| named(name).is_some_and(|p| p.info().name == *name)));
         assert!(named("no such property").is_none());
     }

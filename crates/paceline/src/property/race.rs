@@ -1,14 +1,15 @@
 //! No two accesses race (FastTrack).
 
 use paceline_analysis::Analysis;
-use paceline_analysis::finding::Rule;
+use paceline_analysis::finding::RuleId;
 use paceline_analysis::occurrence::Target;
 use paceline_analysis::race::RaceDetector;
-use paceline_report::{compose, model};
+use paceline_report::model::{self, Facts};
+use paceline_report::{compose, rules, verdicts};
 use paceline_trace::Symbols;
 
-use super::found::{event, finding};
-use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses, Verdict};
+use super::found::{event, unordered};
+use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses};
 use crate::TraceError;
 use crate::check::Options;
 use crate::passes::Passes;
@@ -20,7 +21,7 @@ pub struct Race;
 static INFO: PropertyInfo = PropertyInfo {
     name: "race",
     summary: "No two accesses race (FastTrack)",
-    rules: &[Rule::Race],
+    rules: &[rules::RACE],
     needs_blocks: false,
     redundant: RedundantAccesses::Epoch,
 };
@@ -47,13 +48,14 @@ impl Decision for Deciding {
         evidence.racy.extend(races.iter().map(|race| race.var));
         let findings = races.iter().map(|race| {
             let target = Target::Var(race.var);
-            let events = vec![event(race.first, target), event(race.second, target)];
-            compose::finding(&finding(Rule::Race, None, events, 1), symbols)
+            let events = [event(race.first, target), event(race.second, target)];
+            let found = unordered(RuleId::RACE, None, events);
+            compose::finding(&found, &rules::RACE, symbols)
         });
         let mut variables: Vec<String> =
             races.iter().map(|r| compose::name(&symbols.vars.name(r.var.0))).collect();
         variables.sort_unstable();
-        let verdict = model::Race { holds: races.is_empty(), variables };
-        Conclusion::new(Verdict::Race(verdict), findings.collect())
+        let facts = Facts::Race(model::Race { variables });
+        Conclusion::new(verdicts::verdict(facts, races.is_empty()), findings.collect())
     }
 }

@@ -8,8 +8,9 @@ function leave() {
   timeline = null;
 }
 
-function place(label, site) {
-  const where = site === "?" || site === label ? [] : [" at ", el("code", {}, site)];
+/** What something is called, and where it is unless that is the same. */
+function labelAndSite(label, site) {
+  const where = !site || siteText(site) === label ? [] : [" at ", el("code", {}, siteText(site))];
   return [el("code", {}, label), ...where];
 }
 
@@ -21,11 +22,11 @@ function heading(finding, path) {
   const times = finding.code ? (finding.code.confirmed ? `seen in ${finding.code.confirmed.trace}` : "not run") : finding.count === 1 ? "seen once" : `seen ${grouped(finding.count)} times`;
   said.push(el("span", {}, times), el("span", { className: "mono", title: "The same for the same bug in another run" }, `id ${finding.id}`));
   const block = el("div", {}, el("p", { className: "eyebrow" }, ...said), el("h2", { title: finding.title }, finding.title));
-  if (finding.blame) block.append(el("p", { className: "lead" }, "To blame: ", ...place(finding.blame.label, finding.blame.site)));
+  if (finding.blame) block.append(el("p", { className: "lead" }, "To blame: ", ...labelAndSite(finding.blame.label, finding.blame.site)));
   const spared = finding.not_refuted ?? [];
   if (spared.length) block.append(el("p", { className: "lead" }, "Not refuted, though open: ", el("code", {}, spared.slice(0, 4).map((b) => b.label).join(", ") + (spared.length > 4 ? ` and ${grouped(spared.length - 4)} more` : ""))));
   if (finding.variables?.length) block.append(variablesOf(finding.variables));
-  if (finding.remark) block.append(el("p", { className: "remark" }, finding.remark));
+  for (const remark of finding.remarks ?? []) block.append(el("p", { className: "remark" }, remark.text));
   return block;
 }
 
@@ -42,9 +43,10 @@ function variablesOf(names) {
 }
 
 /** What the finding means, and what to do about it. Words in backquotes are code. */
-function adviceCard(finding) {
-  if (!Object.hasOwn(data.advice, finding.rule)) return null;
-  const { full, fix } = data.advice[finding.rule];
+function adviceCard({ finding, report }) {
+  const rule = (data.reports[report].rules ?? []).find(({ id }) => id === finding.rule);
+  if (!rule) return null;
+  const { full, fix } = rule;
   const marked = (text) => text.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
   return el("section", { className: "card advice" },
     el("div", {}, el("h3", {}, "What it means"), el("p", {}, ...marked(full))),
@@ -63,13 +65,14 @@ function graphCard(finding, drawing) {
 }
 
 function sourceOf(site) {
-  if (!Object.hasOwn(data.snippets, site)) return null;
-  const snippet = data.snippets[site];
+  const text = siteText(site);
+  if (!Object.hasOwn(data.snippets, text)) return null;
+  const snippet = data.snippets[text];
   const rows = snippet.lines.map((line, i) => {
     const number = snippet.first + i;
     return el("tr", { className: number === snippet.line ? "here" : "" }, el("td", {}, String(number)), el("td", {}, line));
   });
-  return el("div", { className: "source", tabIndex: 0, role: "group", ariaLabel: "Source" }, el("table", {}, el("caption", {}, site), el("tbody", {}, ...rows)));
+  return el("div", { className: "source", tabIndex: 0, role: "group", ariaLabel: "Source" }, el("table", {}, el("caption", {}, text), el("tbody", {}, ...rows)));
 }
 
 /** The arrows into and out of an event, to follow. */
@@ -85,13 +88,13 @@ function linksOf(i) {
 /** The calls around an event, innermost first. */
 function stackOf(event) {
   if (!event.stack?.length) return null;
-  const frame = ({ label, site }) => el("li", {}, el("code", {}, label), site === "?" || site === label ? "" : ` ${site}`);
+  const frame = ({ label, site }) => el("li", {}, el("code", {}, label), !site || siteText(site) === label ? "" : ` ${siteText(site)}`);
   return el("div", { className: "stack" }, el("h5", {}, "Stack, innermost call first"), el("ol", {}, ...event.stack.map(frame)));
 }
 
 function showEvent(panel, i) {
   const event = timeline.events[i];
-  const said = [["event", grouped(event.event)], ["thread", event.thread], ["site", event.site]].filter(([, value]) => value !== "?");
+  const said = [["event", grouped(event.event)], ["thread", event.thread], ["site", siteText(event.site)]].filter(([, value]) => value !== "?");
   panel.replaceChildren(
     el("h4", {}, operation(event)),
     el("dl", {}, ...said.flatMap(([name, value]) => [el("dt", {}, name), el("dd", { className: "mono" }, value)])),
@@ -110,20 +113,20 @@ function timelineCard(finding) {
     button("−", "Zoom out (-)", () => shown.zoom(1 / 1.4)), button("+", "Zoom in (+)", () => shown.zoom(1.4)),
     button("All", "Show all of it (0)", () => shown.fit()));
   const hint = `${counted(finding.threads.length, "event", "events")}, time goes down; Ctrl and the wheel zoom`;
-  const sources = finding.threads.slice(0, 99).some((event) => Object.hasOwn(data.snippets, event.site));
+  const sources = finding.threads.slice(0, 99).some((event) => Object.hasOwn(data.snippets, siteText(event.site)));
   const height = `${Math.max(sources && window.innerWidth > 1100 ? 440 : 240, shown.wantedHeight())}px`;
   shown.element.style.height = panel.style.maxHeight = height;
   return el("section", { className: "card" },
     el("header", {}, el("h3", {}, "Timeline"), el("span", { className: "hint" }, hint), zoom),
-    el("div", { className: "story" }, shown.element, panel));
+    el("div", { className: "interleaving" }, shown.element, panel));
 }
 
-/** The way through code that was not run. */
+/** The steps through code that was not run. */
 function stepsCard(code) {
   const rows = code.steps.flatMap((step) => [
-    el("dt", {}, step.what), el("dd", {}, ...place(step.label, step.site), sourceOf(step.site) ?? "")]);
+    el("dt", {}, step.action.text), el("dd", {}, ...labelAndSite(step.method, step.site), sourceOf(step.site) ?? "")]);
   return el("section", { className: "card" },
-    el("header", {}, el("h3", {}, "Way through the code"), el("span", { className: "hint" }, `Fix: ${code.fix}`)),
+    el("header", {}, el("h3", {}, "Steps through the code"), el("span", { className: "hint" }, `Fix: ${code.fix}`)),
     el("dl", { className: "steps" }, ...rows));
 }
 
@@ -135,7 +138,7 @@ function showFinding(entry) {
     byId("detail").scrollTop = 0;
     return;
   }
-  const cards = [heading(finding, entry.path), graphCard(finding, entry.drawing), timelineCard(finding), adviceCard(finding)];
+  const cards = [heading(finding, entry.path), graphCard(finding, entry.drawing), timelineCard(finding), adviceCard(entry)];
   byId("detail").replaceChildren(el("div", { className: "inner" }, ...cards.filter(Boolean)));
   byId("detail").scrollTop = 0;
   timeline.resize();

@@ -12,14 +12,14 @@ let current = -1;
 
 /** All that a search looks through. */
 function words(finding) {
-  const parts = [finding.title, finding.id, finding.rule, finding.blame?.label, finding.blame?.site];
-  for (const t of finding.cycle) parts.push(t.thread, t.label, t.site);
+  const parts = [finding.title, finding.id, finding.rule, finding.blame?.label, siteText(finding.blame?.site)];
+  for (const t of finding.cycle) parts.push(t.thread, t.label, siteText(t.site));
   for (const e of finding.threads.slice(0, 50)) {
-    parts.push(e.thread, e.target, e.site);
+    parts.push(e.thread, e.target?.name, siteText(e.site));
     for (const frame of e.stack ?? []) parts.push(frame.label);
   }
   parts.push(...(finding.variables ?? []).slice(0, 200));
-  for (const step of finding.code?.steps ?? []) parts.push(step.what, step.label, step.site);
+  for (const step of finding.code?.steps ?? []) parts.push(step.action.text, step.method, siteText(step.site));
   return parts.filter(Boolean).join("\n").toLowerCase();
 }
 
@@ -79,8 +79,8 @@ function item(i) {
 /** Where to look, in the source or else in the program. */
 function whereabouts(finding) {
   const sites = [finding.blame?.site, ...finding.threads.slice(0, 9).map((event) => event.site)];
-  const lines = sites.filter((site) => site && /:\d+$/.test(site));
-  return lines[0] ?? sites.find((site) => site && site !== "?") ?? "";
+  const best = sites.find((site) => site?.line !== undefined) ?? sites.find((site) => site);
+  return best ? siteText(best) : "";
 }
 
 function revealItem(i) {

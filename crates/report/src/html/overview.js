@@ -1,24 +1,5 @@
 // What was analysed, so that a reader knows what a green stands for.
 
-const PROPERTIES = ["atomicity", "cooperability", "determinism", "race", "reduction"];
-
-/** What came out for a property, in a few words. */
-const VERDICT = {
-  atomicity: (v) => v.holds ? "every block is atomic"
-    : `not atomic${at(v.first_event)}; ${counted(v.refuted.length, "block instance is", "block instances are")} refuted`,
-  cooperability: (v) => v.holds ? "no yield is missing"
-    : `not cooperable${at(v.first_event)}; ${counted(v.yields.length, "yield is", "yields are")} missing`,
-  determinism: (v) => v.holds ? "every deterministic block is deterministic"
-    : v.conflict_free ? "others interfere with deterministic blocks" : "threads of a deterministic block conflict",
-  race: (v) => v.holds ? "no race" : `races on ${counted(v.variables.length, "variable", "variables")}`,
-  reduction: (v) => v.holds ? "no warning"
-    : `${counted(v.warnings, "warning", "warnings")}, ${grouped(v.confirmed)} confirmed`,
-};
-
-function at(event) {
-  return event === null ? "" : ` from event ${grouped(event)} on`;
-}
-
 function facts(reports) {
   const codes = reports.map((report) => report.code).filter(Boolean);
   if (codes.length) {
@@ -34,20 +15,11 @@ function facts(reports) {
   });
 }
 
-/** These are about blocks: where there is none, a verdict says nothing. */
-const ABOUT_BLOCKS = new Set(["atomicity", "determinism", "reduction"]);
-
 /** How a property fared in a report. */
-function outcome(report, property) {
-  const verdict = report.verdicts[property];
-  if (!verdict) return "unasked";
-  if (!verdict.holds) return property === "reduction" ? "warned" : "violated";
-  const { events, transactions } = report.input;
-  return events === 0 || (ABOUT_BLOCKS.has(property) && transactions === 0) ? "empty" : "holds";
-}
+const standing = (report, property) => report.verdicts[property]?.standing ?? "unasked";
 
 /** The worst first. */
-const OUTCOMES = {
+const STANDINGS = {
   violated: { style: "bad", mark: "✗", words: "violated" },
   warned: { style: "warn", mark: "▲", words: "warnings" },
   empty: { style: "warn", mark: "∅", words: "nothing analysed" },
@@ -55,10 +27,15 @@ const OUTCOMES = {
   unasked: { style: "", mark: "", words: "not asked" },
 };
 
+/** Every property that was decided in some report. */
+function properties() {
+  return [...new Set(data.reports.flatMap((report) => Object.keys(report.verdicts)))];
+}
+
 /** How a property fared in all reports. */
 function worst(property) {
-  const all = new Set(data.reports.map((report) => outcome(report, property)));
-  return Object.keys(OUTCOMES).find((name) => all.has(name)) ?? "unasked";
+  const all = new Set(data.reports.map((report) => standing(report, property)));
+  return Object.keys(STANDINGS).find((name) => all.has(name)) ?? "unasked";
 }
 
 function showSummary() {
@@ -67,10 +44,9 @@ function showSummary() {
   byId("path").title = paths.slice(0, 20).join("\n");
   document.title = `Paceline: ${byId("path").textContent}`;
   byId("facts").append(...facts(data.reports));
-  for (const property of PROPERTIES) {
+  for (const property of properties()) {
     const name = worst(property);
-    const { style, mark, words } = OUTCOMES[name];
-    if (name === "unasked") continue;
+    const { style, mark, words } = STANDINGS[name];
     byId("verdicts").append(el("li", { className: `chip ${style}`, title: words }, `${mark} ${property}${name === "empty" ? ": nothing analysed" : ""}`));
   }
   showBanner();
@@ -84,7 +60,7 @@ function showBanner() {
   if (data.failures.length) said.push(`${counted(data.failures.length, "trace", "traces")} could not be analysed.`);
   const notes = data.reports.flatMap((report) => report.notes ?? []);
   byId("banner").classList.toggle("serious", said.length > 0);
-  said.push(...notes.slice(0, 2).map((note) => `Note: ${note}.`));
+  said.push(...notes.slice(0, 2).map((note) => `Note: ${note.text}.`));
   if (notes.length > 2) said.push(`${grouped(notes.length - 2)} more notes under “What was analysed”.`);
   byId("banner").textContent = said.join(" ");
   byId("banner").hidden = said.length === 0;
@@ -94,44 +70,53 @@ function showBanner() {
 function scopeOf({ properties, filters, dropped }) {
   const said = [
     ["checked", properties.join(", ") || "not known"],
-    ["filters", filters.join(" · ") || "none"],
+    ["filters", filters.map((filter) => filter.text).join(" · ") || "none"],
     ["dropped", dropped ? counted(dropped, "event", "events") : "nothing"],
   ];
   return said.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
 }
 
-const YIELDS = { written: "yield", inferred: "missing yield" };
+/** A list that a verdict has beside its findings. */
+function sectionOf({ rows }) {
+  const section = el("div", { className: "section" });
+  let list = null;
+  for (const row of rows) {
+    if (row.heading !== undefined || !list) {
+      if (row.heading !== undefined) section.append(el("h3", {}, row.heading));
+      section.append(list = el("ul", { className: "notes" }));
+    }
+    if (row.at) list.append(el("li", {}, `${row.at.text}, event ${grouped(row.at.event)}`));
+    else if (row.heading === undefined) list.append(el("li", {}, row.more ?? row.line));
+  }
+  return section;
+}
 
-/** Yields inside of blocks that are declared atomic. */
-function yieldsInBlocks(verdict) {
-  const all = verdict?.yields_in_blocks ?? [];
-  if (!all.length) return null;
-  const row = (y) => el("li", {}, `${Object.hasOwn(YIELDS, y.kind) ? YIELDS[y.kind] : y.kind} at `, el("code", {}, y.site), " in ", el("code", {}, y.label),
-    ` (event ${grouped(y.event)}${y.count > 1 ? `, ${grouped(y.count)} times` : ""})`);
-  const more = all.length > 100 ? [el("li", {}, `and ${grouped(all.length - 100)} more`)] : [];
-  return el("div", { className: "inside" }, el("h3", {}, "Yields inside blocks that are declared atomic"),
-    el("ul", { className: "notes" }, ...all.slice(0, 100).map(row), ...more));
+/** What a table shows of a verdict beside its summary. */
+function cellsOf(verdict) {
+  const shown = (value) => (value === true ? "yes" : value === false ? "no" : typeof value === "number" ? grouped(value) : value);
+  return (verdict.cells ?? []).map(({ name, value }) => `${name}: ${shown(value)}`).join(" · ");
+}
+
+function rowOf(property, verdict) {
+  const { style, mark, words } = STANDINGS[verdict.standing];
+  const chip = el("span", { className: `chip ${style}` }, `${mark} ${words}`);
+  return el("tr", {}, el("th", { scope: "row" }, property), el("td", {}, chip), el("td", {}, verdict.summary), el("td", {}, cellsOf(verdict)));
 }
 
 /** What each rule for code found. */
 function rulesOf(report) {
-  return report.code.rules.map((rule) => {
+  return (report.rules ?? []).map((rule) => {
     const found = report.findings.filter((finding) => finding.rule === rule.id).length;
-    const { style, mark, words } = OUTCOMES.warned;
+    const { style, mark, words } = STANDINGS.warned;
     const chip = found ? el("span", { className: `chip ${style}` }, `${mark} ${words}`) : "—";
     return el("tr", { title: `${rule.full} ${rule.fix}` }, el("th", { scope: "row" }, rule.id), el("td", {}, chip),
       el("td", {}, found ? counted(found, "warning", "warnings") : "no warning"));
   });
 }
 
-function overviewOf(report) {
-  const rows = report.code ? rulesOf(report) : PROPERTIES.map((property) => {
-    const name = outcome(report, property), { style, mark, words } = OUTCOMES[name];
-    const chip = el("span", { className: `chip ${style}` }, `${mark} ${words}`.trim());
-    const said = name === "unasked" || name === "empty" ? "this report says nothing about it" : VERDICT[property](report.verdicts[property]);
-    return el("tr", {}, el("th", { scope: "row" }, property), el("td", {}, chip), el("td", {}, said));
-  });
-  const notes = (report.notes ?? []).map((note) => el("li", {}, note));
+function overviewOf(report, r) {
+  const rows = report.code ? rulesOf(report) : Object.entries(report.verdicts).map(([property, verdict]) => rowOf(property, verdict));
+  const notes = (report.notes ?? []).map((note) => el("li", {}, note.text));
   if (report.incomplete) notes.unshift(el("li", { className: "serious" }, "incomplete: some of the trace was not looked at"));
   return el("section", { className: "card" },
     el("header", {}, el("h3", { className: "mono" }, report.input.path),
@@ -139,7 +124,7 @@ function overviewOf(report) {
     el("table", {}, el("tbody", {}, ...rows)),
     el("dl", { className: "facts" }, ...facts([report])),
     el("dl", { className: "scope" }, ...scopeOf(report.scope)),
-    yieldsInBlocks(report.verdicts.cooperability),
+    ...data.sections[r].map(sectionOf),
     notes.length ? el("ul", { className: "notes" }, ...notes) : null);
 }
 
@@ -154,7 +139,7 @@ function headline() {
   const found = data.reports.reduce((total, report) => total + report.findings.length, 0);
   if (found) return counted(found, "finding", "findings");
   const whole = !data.failures.length && data.reports.every((report) => !report.incomplete);
-  const outcomes = PROPERTIES.map(worst);
+  const outcomes = properties().map(worst);
   if (data.reports.some((report) => report.code)) return whole ? "No warning in the code that was read" : "No warning, but not all could be read";
   if (!outcomes.includes("holds")) return "Nothing was analysed";
   return whole && !outcomes.includes("empty") ? "No finding in what was analysed" : "No finding, but not all was analysed";

@@ -18,9 +18,16 @@ function el(tag, properties = {}, ...children) {
 
 const grouped = (number) => Number(number).toLocaleString("en-US");
 const counted = (number, one, many) => `${grouped(number)} ${number === 1 ? one : many}`;
-const operation = (event) => (event.target === null ? event.kind : `${event.kind}(${event.target})`);
+const operation = (event) => (event.target === null ? event.kind : `${event.kind}(${event.target.name})`);
 
-/** Long names lose their middle: the beginning and the end tell most. */
+/** A place in the source, as it is written everywhere: `Set.java:12`. */
+function siteText(site) {
+  if (!site) return "?";
+  if (site.file !== undefined) return site.line === undefined ? site.file : `${site.file}:${site.line}`;
+  return site.method ?? String(site.number);
+}
+
+/** Long names lose their middle: the beginning and the end say most. */
 function shorten(text, most) {
   if (text.length <= most) return text;
   if (most < 2) return "…";

@@ -15,9 +15,6 @@ const LETTER = 7.25;
 const SMALL_LETTER = 6.65;
 const DOT = 22;
 
-/** Rules whose two events are in conflict because nothing orders them. */
-const UNORDERED = new Set(["race", "conflict-freedom"]);
-
 class Timeline {
   /** `chosen` is called with the index of each event that the reader chooses. */
   constructor(finding, chosen) {
@@ -45,7 +42,7 @@ class Timeline {
 
   /** A cycle has its edges; of other findings, the two events are in conflict. */
   findArrows(finding) {
-    this.ordered = !UNORDERED.has(finding.rule);
+    this.ordered = finding.explanation !== "unordered";
     const last = finding.cycle.length - 1;
     const edges = finding.cycle.map((t, i) => [t.edge.from.event, t.edge.to.event, i === last]);
     if (!edges.length && this.events.length === 2) edges.push([this.events[0].event, this.events[1].event, false]);
@@ -171,7 +168,7 @@ class Timeline {
     this.tip.hidden = i < 0 || this.row >= TEXT_ROW && this.lane > 300;
     if (this.tip.hidden) return;
     const event = this.events[i];
-    this.tip.textContent = `${grouped(event.event)}  ${event.thread}  ${operation(event)}  ${event.site}`;
+    this.tip.textContent = `${grouped(event.event)}  ${event.thread}  ${operation(event)}  ${siteText(event.site)}`;
     if (!this.tip.isConnected) document.body.append(this.tip);
     this.tip.style.left = `${Math.min(pointer.clientX + 14, window.innerWidth - 300)}px`;
     this.tip.style.top = `${Math.min(pointer.clientY + 16, window.innerHeight - 60)}px`;
@@ -368,11 +365,12 @@ class Timeline {
     c.fillText(what, x, y);
     const used = what.length * LETTER + 8;
     const room = Math.floor((letters * LETTER - used) / SMALL_LETTER);
-    if (event.site === "?" || room < 4) return;
+    if (!event.site || room < 4) return;
+    const site = shorten(siteText(event.site), room);
     c.font = `11px ${colour.mono}`;
-    c.strokeText(shorten(event.site, room), x + used, y);
+    c.strokeText(site, x + used, y);
     c.fillStyle = colour.soft;
-    c.fillText(shorten(event.site, room), x + used, y);
+    c.fillText(site, x + used, y);
   }
 
   drawGutter(c, colour, first, last) {

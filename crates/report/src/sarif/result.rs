@@ -3,14 +3,13 @@
 
 use std::borrow::Cow;
 
-use paceline_analysis::finding::Rule;
 use serde::Serialize;
 
-use super::{BASE, is_warning};
-use crate::model::{Confirmed, Event, Finding, Frame, InCode, Step};
-use crate::place::{self, Place, Root, uri};
+use super::{BASE, level};
+use crate::model::{CodeStep, Confidence, Confirmed, Event, Finding, Frame, InCode};
+use crate::paths::{self, FileLine, Root, uri};
 use crate::table::in_conflict;
-use crate::{rules, text};
+use crate::text;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,7 +31,7 @@ pub(super) struct SarifResult<'a> {
 
 #[derive(Serialize)]
 struct InCodeProperties<'a> {
-    confidence: &'a str,
+    confidence: Confidence,
     #[serde(skip_serializing_if = "Option::is_none")]
     confirmed: Option<&'a Confirmed>,
 }
@@ -130,13 +129,18 @@ struct StackFrame<'a> {
 }
 
 impl<'a> SarifResult<'a> {
-    /// With the first `kept` events of the finding.
-    pub(super) fn new(trace: &str, finding: &'a Finding, kept: usize, root: &Root) -> Self {
-        let rule = rules::named(&finding.rule);
+    /// With the first `kept` events of the finding; `rule` is the index of its rule.
+    pub(super) fn new(
+        trace: &str,
+        finding: &'a Finding,
+        rule: Option<usize>,
+        kept: usize,
+        root: &Root,
+    ) -> Self {
         SarifResult {
-            rule_id: &finding.rule,
-            rule_index: rule.and_then(|r| Rule::ALL.iter().position(|&a| a == r)),
-            level: if is_warning(finding) { "warning" } else { "error" },
+            rule_id: finding.rule.as_str(),
+            rule_index: rule,
+            level: level(finding.severity),
             message: Message::new(text::brief(finding)),
             analysis_target: ArtifactLocation::of(root.relative(trace)),
             locations: [place_of(trace, finding, root)],
@@ -144,7 +148,7 @@ impl<'a> SarifResult<'a> {
             partial_fingerprints: Fingerprints { own: &finding.id, known: &finding.id },
             code_flows: code_flow(finding, kept, root).map(|flow| [flow]),
             properties: finding.code.as_ref().map(|code| InCodeProperties {
-                confidence: &code.confidence,
+                confidence: code.confidence,
                 confirmed: code.confirmed.as_ref(),
             }),
         }
@@ -153,11 +157,15 @@ impl<'a> SarifResult<'a> {
 
 /// Where the finding is shown; GitHub wants some file in any case.
 fn place_of<'a>(trace: &str, finding: &'a Finding, root: &Root) -> Location<'a> {
-    let place = place::of_finding(finding, root);
-    let place = place.unwrap_or(Place { file: root.relative(trace), line: None });
+    let place = paths::of_finding(finding, root);
+    let place = place.unwrap_or(FileLine { file: root.relative(trace), line: None });
     Location {
         physical_location: Some(Physical::of(place)),
-        logical_locations: finding.blame.as_ref().map(|b| [Logical::of(&b.label)]),
+        logical_locations: finding
+            .blame
+            .as_ref()
+            .and_then(|b| b.label.text())
+            .map(|l| [Logical::of(l)]),
         message: None,
     }
 }
@@ -165,7 +173,7 @@ fn place_of<'a>(trace: &str, finding: &'a Finding, root: &Root) -> Location<'a> 
 /// One flow for each thread, in the order of their first events.
 fn code_flow<'a>(finding: &'a Finding, kept: usize, root: &Root) -> Option<CodeFlow<'a>> {
     if let Some(code) = &finding.code {
-        return way(code, root);
+        return steps(code, root);
     }
     let mut thread_flows: Vec<ThreadFlow> = Vec::new();
     for (event, order) in finding.threads[..kept].iter().zip(1..) {
@@ -182,13 +190,13 @@ fn code_flow<'a>(finding: &'a Finding, kept: usize, root: &Root) -> Option<CodeF
     (!thread_flows.is_empty()).then_some(CodeFlow { thread_flows })
 }
 
-/// The way through code: what any thread may do, so one flow.
-fn way<'a>(code: &'a InCode, root: &Root) -> Option<CodeFlow<'a>> {
-    let location = |step: &'a Step| FlowLocation {
+/// The steps through code: what any thread may do, so one flow.
+fn steps<'a>(code: &'a InCode, root: &Root) -> Option<CodeFlow<'a>> {
+    let location = |step: &'a CodeStep| FlowLocation {
         location: Location {
-            physical_location: Place::of(&step.site, root).map(Physical::of),
-            logical_locations: Some([Logical::of(&step.label)]),
-            message: Some(Message::of(&step.what)),
+            physical_location: FileLine::of(&step.site, root).map(Physical::of),
+            logical_locations: Some([Logical::of(&step.method)]),
+            message: Some(Message::new(step.action.to_string())),
         },
         stack: None,
         kinds: None,
@@ -209,12 +217,12 @@ fn flow_location<'a>(
     let what = format!("{} (event {} of thread {})", event.operation(), event.event, event.thread);
     FlowLocation {
         location: Location {
-            physical_location: Place::of(&event.site, root).map(Physical::of),
+            physical_location: FileLine::of(&event.site, root).map(Physical::of),
             logical_locations: None,
             message: Some(Message::new(what)),
         },
         stack: stack(event, root),
-        kinds: Some([&event.kind]),
+        kinds: Some([event.kind.name()]),
         execution_order: Some(order),
         importance: if in_conflict(finding, event) { "essential" } else { "important" },
     }
@@ -226,8 +234,8 @@ fn stack<'a>(event: &'a Event, root: &Root) -> Option<Stack<'a>> {
     let frame = |(i, frame): (usize, &'a Frame)| {
         let site = if i == 0 { &event.site } else { &frame.site };
         let location = Location {
-            physical_location: Place::of(site, root).map(Physical::of),
-            logical_locations: Some([Logical::of(&frame.label)]),
+            physical_location: FileLine::of(site, root).map(Physical::of),
+            logical_locations: frame.label.text().map(|label| [Logical::of(label)]),
             message: None,
         };
         StackFrame { location }
@@ -237,7 +245,7 @@ fn stack<'a>(event: &'a Event, root: &Root) -> Option<Stack<'a>> {
 }
 
 impl Physical {
-    pub(super) fn of(place: Place) -> Physical {
+    pub(super) fn of(place: FileLine) -> Physical {
         Physical {
             artifact_location: ArtifactLocation::of(place.file),
             region: place.line.map(|start_line| Region { start_line }),

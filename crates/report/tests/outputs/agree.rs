@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use paceline_report::html::Snippets;
-use paceline_report::model::{Event, Finding, Report};
+use paceline_report::model::{Event, Finding, Report, Site};
 use paceline_report::outcome::{self, Outcome};
-use paceline_report::place::Root;
+use paceline_report::paths::Root;
 use paceline_report::suppress::{self, Suppressions};
 use paceline_report::{dot, github, junit, svg, text};
 use serde_json::Value;
@@ -16,18 +16,18 @@ use crate::reading::{
 use crate::samples;
 
 /// What is said of a finding in one format, all in one text, and where it is said to be.
-struct Told {
+struct Saying {
     format: &'static str,
     text: String,
     place: Option<(String, u64)>,
 }
 
-fn told(format: &'static str, text: String) -> Told {
-    Told { format, text, place: None }
+fn saying(format: &'static str, text: String) -> Saying {
+    Saying { format, text, place: None }
 }
 
 /// Everything that is said of a finding, format by format.
-fn all_formats(outcome: &Outcome, i: usize) -> Vec<Told> {
+fn all_formats(outcome: &Outcome, i: usize) -> Vec<Saying> {
     let Outcome::Report(report) = outcome else { panic!("no report") };
     let finding = &report.findings[i];
     let trace = samples::trace(samples::LINE);
@@ -38,19 +38,19 @@ fn all_formats(outcome: &Outcome, i: usize) -> Vec<Told> {
     let mut html = data["reports"][0]["findings"][i].to_string();
     html += data["graphs"][0][i].as_str().unwrap();
     vec![
-        told("json", serde_json::to_string(&read[0].findings()[i]).unwrap()),
-        told("text", text::plain(finding)),
+        saying("json", serde_json::to_string(&read[0].findings()[i]).unwrap()),
+        saying("text", text::plain(finding, report.rule(&finding.rule))),
         sarif(outcome, i),
         annotation(outcome, i),
         junit_case(outcome, i),
-        told("html", html),
-        told("dot", dot::dot(finding)),
-        told("svg", svg::svg(finding)),
-        told("perfetto", slices(&picture_of(&trace, report), finding)),
+        saying("html", html),
+        saying("dot", dot::dot(finding)),
+        saying("svg", svg::svg(finding)),
+        saying("perfetto", slices(&picture_of(&trace, report), finding)),
     ]
 }
 
-fn sarif(outcome: &Outcome, i: usize) -> Told {
+fn sarif(outcome: &Outcome, i: usize) -> Saying {
     let document = sarif_of(std::slice::from_ref(outcome));
     let result = &results(&document)[i];
     assert_eq!(result["occurrenceCount"], outcome.findings()[i].count);
@@ -60,7 +60,7 @@ fn sarif(outcome: &Outcome, i: usize) -> Told {
     same_events(result, &outcome.findings()[i]);
     // Places are split into file and line there.
     let text = result.to_string() + &sites_of(result);
-    Told { format: "sarif", text, place: Some((file, line)) }
+    Saying { format: "sarif", text, place: Some((file, line)) }
 }
 
 /// The places in a result, as `file:line`.
@@ -79,24 +79,26 @@ fn sites_of(value: &Value) -> String {
     }
 }
 
-fn annotation(outcome: &Outcome, i: usize) -> Told {
+fn annotation(outcome: &Outcome, i: usize) -> Saying {
     let lines = github::annotations(outcome, &Root::default());
     let line = decoded(lines.lines().nth(i).unwrap());
     let (_, place) = line.split_once("file=").unwrap();
     let (file, place) = place.split_once(",line=").unwrap();
     let (number, _) = place.split_once(',').unwrap();
     let place = Some((file.to_owned(), number.parse().unwrap()));
-    Told { format: "github", text: line, place }
+    Saying { format: "github", text: line, place }
 }
 
-fn junit_case(outcome: &Outcome, i: usize) -> Told {
+fn junit_case(outcome: &Outcome, i: usize) -> Saying {
     let document = junit::document(std::slice::from_ref(outcome), &Root::default());
     let (case, _) = elements(&document, "testcase").swap_remove(i);
     let (failure, text) = elements(&document, "failure").swap_remove(i);
     assert_eq!(attribute(&failure, "message"), outcome.findings()[i].title);
-    assert_eq!(text, text::plain(&outcome.findings()[i]), "JUnit shows what a terminal shows");
+    let finding = &outcome.findings()[i];
+    let rule = outcome.report().unwrap().rule(&finding.rule);
+    assert_eq!(text, text::plain(finding, rule), "JUnit shows what a terminal shows");
     let place = Some((attribute(&case, "file").into(), attribute(&case, "line").parse().unwrap()));
-    Told { format: "junit", text, place }
+    Saying { format: "junit", text, place }
 }
 
 /// The slices of a finding.
@@ -123,22 +125,29 @@ fn same_events(result: &Value, finding: &Finding) {
         assert!(message.starts_with(&event.operation()), "{message}");
         let frames = step["stack"]["frames"].as_array().map_or(&[][..], Vec::as_slice);
         let name = |f: &Value| f["location"]["logicalLocations"][0]["fullyQualifiedName"].clone();
-        let labels: Vec<&str> = event.stack.iter().map(|f| f.label.as_str()).collect();
+        let labels: Vec<&str> = event.stack.iter().map(|f| f.label.text().unwrap()).collect();
         assert_eq!(frames.iter().map(name).collect::<Vec<_>>(), labels);
     }
 }
 
-fn has(told: &Told, what: &str) {
-    let Told { format, text, .. } = told;
+fn has(saying: &Saying, what: &str) {
+    let Saying { format, text, .. } = saying;
     assert!(text.contains(what), "{format} does not say {what}:\n{text}");
 }
 
 /// As it is written in a trace, or field by field.
-fn has_operation(told: &Told, event: &Event) {
-    let target = event.target.as_deref().unwrap_or_default();
-    let fields = format!("\"kind\":\"{}\",\"target\":\"{target}\"", event.kind);
-    let said = told.text.contains(&fields) || told.text.contains(&event.operation());
-    assert!(said, "{} does not say {}", told.format, event.operation());
+fn has_operation(saying: &Saying, event: &Event) {
+    let target = serde_json::to_string(&event.target).unwrap();
+    let fields = format!("\"kind\":\"{}\",\"target\":{target}", event.kind.name());
+    let said = saying.text.contains(&fields) || saying.text.contains(&event.operation());
+    assert!(said, "{} does not say {}", saying.format, event.operation());
+}
+
+/// As text, or field by field.
+fn has_site(saying: &Saying, site: &Site) {
+    let fields = serde_json::to_string(site).unwrap();
+    let said = saying.text.contains(&fields) || saying.text.contains(&site.to_string());
+    assert!(said, "{} does not say {site}", saying.format);
 }
 
 /// The events that make a finding one.
@@ -154,38 +163,43 @@ fn a_finding_reads_the_same_in_every_format() {
     for (i, finding) in outcome.findings().iter().enumerate() {
         let formats = all_formats(&outcome, i);
         assert_eq!(formats.len(), 9);
-        for told in &formats {
-            has(told, &finding.title);
-            has(told, &finding.id);
+        for saying in &formats {
+            has(saying, &finding.title);
+            has(saying, &finding.id);
             if let Some(blame) = &finding.blame {
-                has(told, &blame.label);
+                has(saying, blame.label.text().unwrap());
             }
             // As words, or as a number under a name.
             let times = format!("{} times", finding.count);
             let words = if finding.count == 1 { "once" } else { &times };
             let number = format!("\"count\":{}", finding.count);
-            assert!(told.text.contains(words) || told.text.contains(&number), "{}", told.format);
+            assert!(
+                saying.text.contains(words) || saying.text.contains(&number),
+                "{}",
+                saying.format
+            );
             // A line of an annotation, and the boxes of a cycle, have no room for every event.
-            let whole = told.format != "github" && (finding.cycle.is_empty() || !is_graph(told));
+            let whole =
+                saying.format != "github" && (finding.cycle.is_empty() || !is_graph(saying));
             for event in in_conflict(finding) {
                 if whole {
-                    has(told, &event.site);
+                    has_site(saying, &event.site);
                 }
-                if told.format != "github" {
-                    has_operation(told, event);
+                if saying.format != "github" {
+                    has_operation(saying, event);
                 }
             }
         }
-        let mut places = formats.iter().filter_map(|told| told.place.as_ref());
+        let mut places = formats.iter().filter_map(|saying| saying.place.as_ref());
         let first = places.next().unwrap();
         let site = finding.blame.as_ref().map_or(&finding.threads[1].site, |b| &b.site);
-        assert_eq!(format!("{}:{}", first.0, first.1), *site);
+        assert_eq!(format!("{}:{}", first.0, first.1), site.to_string());
         assert!(places.all(|place| place == first));
     }
 }
 
-fn is_graph(told: &Told) -> bool {
-    told.format == "dot" || told.format == "svg"
+fn is_graph(saying: &Saying) -> bool {
+    saying.format == "dot" || saying.format == "svg"
 }
 
 /// A file of suppressions knows the same findings by the same names.
@@ -223,7 +237,7 @@ fn what_was_analysed_is_said_in_every_format() {
             "checked atomicity, determinism, race",
             "filter: --except Main.*",
             "2 events dropped",
-            "3 labels count as atomic, 1 do not",
+            "3 count as atomic, 1 do not",
         ] {
             assert!(said.contains(fact), "{format} does not say {fact}:\n{said}");
         }

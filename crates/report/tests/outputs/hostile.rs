@@ -1,18 +1,19 @@
-//! Names come from traces, and a trace may come from anybody. Whatever they hold, no output may
+//! Names come from traces, and a trace may come from anywhere. Whatever they hold, no output may
 //! break, and none may show or do something else than the name.
 
 use std::time::Duration;
 
 use paceline_report::html::{Page, Snippet, Snippets, page};
 use paceline_report::model::{
-    Blame, Block, Cooperability, Edge, Event, Finding, Frame, Report, Scope, Transaction,
-    YieldInBlock,
+    Blame, Block, Cooperability, Edge, Event, Explanation, Facts, Filter, Finding, Frame, Label,
+    Note, Remark, Report, RuleId, Scope, Severity, Site, Target, TargetKind, Transaction, Verdict,
+    YieldInBlock, YieldKind, property,
 };
 use paceline_report::outcome::{self, Outcome};
-use paceline_report::place::Root;
+use paceline_report::paths::Root;
 use paceline_report::suppress::{self, Suppressions};
-use paceline_report::{compose, dot, github, junit, svg, text};
-use paceline_trace::{LabelId, Op, Trace};
+use paceline_report::{compose, dot, github, junit, svg, text, verdicts};
+use paceline_trace::{Kind, LabelId, Op, Trace};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -88,19 +89,45 @@ fn name() -> impl Strategy<Value = String> {
     })
 }
 
+fn site() -> impl Strategy<Value = Site> {
+    let part = || proptest::option::of(name());
+    let source = (part(), proptest::option::of(any::<u64>()), name());
+    let source = source.prop_map(|(file, line, method)| {
+        let line = line.filter(|_| file.is_some());
+        Site::Source { file, line, method: Some(method) }
+    });
+    prop_oneof![
+        4 => source,
+        1 => Just(Site::Unknown),
+        1 => any::<u64>().prop_map(Site::Number),
+    ]
+}
+
+fn label() -> impl Strategy<Value = Label> {
+    let at_site = |text: &String| text != "?";
+    prop_oneof![
+        4 => name().prop_map(Label::Named),
+        1 => name().prop_filter("an unknown site is no name", at_site).prop_map(Label::AtSite),
+        1 => Just(Label::Nameless),
+    ]
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let target = proptest::option::of(name());
-    (any::<u64>(), name(), name(), target, name()).prop_map(
-        |(event, thread, kind, target, site)| {
-            let stack = vec![Frame { label: thread.clone(), site: site.clone() }; 2];
+    let kind = proptest::sample::select(Kind::ALL);
+    (any::<u64>(), name(), kind, target, site(), label()).prop_map(
+        |(event, thread, kind, target, site, label)| {
+            let stack = vec![Frame { label, site: site.clone() }; 2];
+            let target = TargetKind::of(kind).zip(target);
+            let target = target.map(|(kind, name)| Target { kind, name });
             Event { event, thread, kind, target, site, stack }
         },
     )
 }
 
 fn transaction() -> impl Strategy<Value = Transaction> {
-    let label = proptest::option::of(name());
-    (name(), label, name(), any::<u64>(), event(), event()).prop_map(
+    let label = prop_oneof![4 => label(), 1 => Just(Label::NoBlock)];
+    (name(), label, site(), any::<u64>(), event(), event()).prop_map(
         |(thread, label, site, first_event, from, to)| {
             let edge = Edge { from, to };
             Transaction { thread, label, site, first_event, last_event: first_event, edge }
@@ -109,25 +136,29 @@ fn transaction() -> impl Strategy<Value = Transaction> {
 }
 
 /// Mostly a rule that there is.
-fn rule() -> impl Strategy<Value = String> {
+fn rule() -> impl Strategy<Value = RuleId> {
     prop_oneof![
-        4 => proptest::sample::select(&["atomicity", "race", "lockset"][..]).prop_map(str::to_owned),
-        1 => name(),
+        4 => proptest::sample::select(RuleId::BUILT_IN),
+        1 => name().prop_map(RuleId::from),
     ]
 }
 
 fn finding() -> impl Strategy<Value = Finding> {
     let blame =
-        proptest::option::of((name(), name()).prop_map(|(label, site)| Blame { label, site }));
-    let severity = prop_oneof![Just("violation".to_owned()), Just("warning".to_owned()), name()];
-    let story = (vec(transaction(), 0..5), vec(event(), 0..6));
-    (name(), rule(), severity, name(), blame, story).prop_map(
-        |(id, rule, severity, title, blame, (cycle, threads))| {
-            let label = title.clone();
+        proptest::option::of((label(), site()).prop_map(|(label, site)| Blame { label, site }));
+    let severity = proptest::sample::select(Severity::ALL);
+    let explanation = proptest::sample::select(Explanation::ALL);
+    let shown = (explanation, vec(transaction(), 0..5), vec(event(), 0..6));
+    (name(), rule(), severity, name(), blame, shown).prop_map(
+        |(id, rule, severity, title, blame, (explanation, cycle, threads))| {
+            let label = Label::Named(title.clone());
             let block = Block { label, thread: id.clone(), begin_event: 3 };
             Finding {
                 variables: vec![title.clone(), id.clone()],
-                remark: Some(title.clone()),
+                remarks: vec![
+                    Remark::Other { text: title.clone() },
+                    Remark::Locks { held: vec![id.clone()], confirmed: false },
+                ],
                 code: None,
                 refuted: vec![block.clone()],
                 not_refuted: vec![block],
@@ -137,6 +168,7 @@ fn finding() -> impl Strategy<Value = Finding> {
                 severity,
                 title,
                 blame,
+                explanation,
                 cycle,
                 threads,
             }
@@ -149,19 +181,30 @@ fn report() -> impl Strategy<Value = Report> {
     (vec(finding(), 0..4), name(), name()).prop_map(|(findings, path, word)| {
         let mut report = samples::report_of(findings);
         report.input.path = path;
-        report.notes = vec![word.clone(), format!("a\n{word}")];
-        report.scope =
-            Scope { properties: vec![word.clone()], filters: vec![word.clone(); 2], dropped: 1 };
-        let (kind, site) = (word.clone(), word.clone());
-        let inside = YieldInBlock { event: 1, kind, site, label: word, count: 2 };
+        let text = format!("a\n{word}");
+        report.notes = vec![Note::UnmatchedPattern { pattern: word.clone() }, Note::Other { text }];
+        let pattern = word.clone();
+        report.scope = Scope {
+            properties: vec![word.clone()],
+            filters: vec![Filter::Atomic { pattern }, Filter::Other { text: word.clone() }],
+            dropped: 1,
+        };
+        let (site, label) = (Site::method(word.clone()), Label::Named(word.clone()));
+        let inside = YieldInBlock { event: 1, kind: YieldKind::Written, site, label, count: 2 };
         let yields_in_blocks = vec![inside];
-        report.verdicts.cooperability =
-            Some(Cooperability { yields_in_blocks, ..Cooperability::default() });
+        let facts = Cooperability { yields_in_blocks, ..Cooperability::default() };
+        let verdict = verdicts::verdict(Facts::Cooperability(facts), false);
+        report.verdicts.insert(property::COOPERABILITY, verdict);
+        let mut other = serde_json::Map::new();
+        other.insert("why".to_owned(), word.clone().into());
+        let facts = Facts::Other(other);
+        let verdict = Verdict { facts, ..Verdict::new(true, word.clone()) };
+        report.verdicts.insert(word, verdict);
         report
     })
 }
 
-/// The same story, told of names that are any bytes.
+/// The same events, with names that are any bytes.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all others keep their names")]
 fn trace_of(name: &[u8]) -> Trace {
     let mut trace = samples::trace(samples::LINE);
@@ -363,12 +406,11 @@ proptest! {
         let mut suppressions = Suppressions::default();
         suppressions.add("known.txt", &file).unwrap();
         suppressions.apply(&mut report);
-        prop_assert_eq!(suppressions.unused(), [""; 0]);
+        prop_assert!(suppressions.unused().is_empty());
         let nameless = |f: &Finding| {
-            let known = ["atomicity", "race", "lockset"].contains(&f.rule.as_str())
-                || ["violation", "warning"].contains(&f.severity.as_str());
-            let has_name = f.blame.is_some() || !f.threads.is_empty() || f.cycle.iter().any(|t| t.label.is_some());
-            !known || !has_name
+            f.blame.is_none()
+                && f.threads.is_empty()
+                && f.cycle.iter().all(|t| t.label.text().is_none())
         };
         prop_assert!(report.findings.iter().all(nameless), "{:?}", report.findings);
     }
@@ -378,7 +420,7 @@ proptest! {
         let trace = trace_of(&name);
         let mut report = samples::report(&trace);
         report.input.path = String::from_utf8_lossy(&name).into_owned();
-        report.notes.push(report.input.path.clone());
+        report.notes.push(Note::Other { text: report.input.path.clone() });
         let picture = picture_of(&trace, &report);
         let label = compose::name(&name);
         let events = picture["traceEvents"].as_array().unwrap();

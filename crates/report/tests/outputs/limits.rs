@@ -1,8 +1,9 @@
 //! What is too much for GitHub is left out of SARIF, and what is too much for a terminal is left out
 //! of text; both are counted.
 
+use paceline_report::model::Severity;
 use paceline_report::outcome::Outcome;
-use paceline_report::place::Root;
+use paceline_report::paths::Root;
 use paceline_report::sarif::{self, Limits};
 use paceline_report::text;
 use serde_json::Value;
@@ -21,18 +22,18 @@ fn limited(outcomes: &[Outcome], limits: &Limits) -> Value {
 fn what_is_left_out_is_counted() {
     let document = limited(&[samples::many(5)], &SMALL);
     assert_eq!(results(&document).len(), 3);
-    let told = notifications(&document);
-    assert!(told.contains(&"2 of 5 findings are left out: GitHub takes no more".to_owned()));
+    let notified = notifications(&document);
+    assert!(notified.contains(&"2 of 5 findings are left out: GitHub takes no more".to_owned()));
     let events = samples::outcome().findings()[0].threads.len() - 4;
     let flows = format!("{} events are left out of the findings' flows", events * 3);
-    assert!(told.contains(&flows), "{told:?}");
+    assert!(notified.contains(&flows), "{notified:?}");
 }
 
 #[test]
 fn warnings_are_left_out_first() {
     let mut outcome = samples::many(5);
     for finding in &mut outcome.report_mut().unwrap().findings[..3] {
-        finding.severity = "warning".to_owned();
+        finding.severity = Severity::Warning;
     }
     let document = limited(&[outcome], &SMALL);
     let levels: Vec<&Value> = results(&document).iter().map(|r| &r["level"]).collect();
@@ -66,7 +67,7 @@ fn ring(threads: usize) -> String {
 
 fn text_of(line: &str) -> String {
     let report = samples::report(&samples::trace(line));
-    text::plain(&report.findings[0])
+    text::plain(&report.findings[0], None)
 }
 
 #[test]

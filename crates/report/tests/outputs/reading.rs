@@ -1,10 +1,10 @@
-//! Reads the outputs back, as those who they are made for do.
+//! Reads the outputs back, as the programs do that they are made for.
 
 use paceline_report::html::{Page, Snippets, page};
 use paceline_report::model::Report;
 use paceline_report::outcome::Outcome;
+use paceline_report::paths::Root;
 use paceline_report::perfetto;
-use paceline_report::place::Root;
 use paceline_report::sarif::{self, Limits};
 use paceline_trace::Trace;
 use serde_json::Value;
@@ -20,8 +20,8 @@ pub fn results(document: &Value) -> &Vec<Value> {
 
 pub fn notifications(document: &Value) -> Vec<String> {
     let invocation = &document["runs"][0]["invocations"][0];
-    let told = invocation["toolExecutionNotifications"].as_array().unwrap();
-    told.iter().map(|n| n["message"]["text"].as_str().unwrap().to_owned()).collect()
+    let notified = invocation["toolExecutionNotifications"].as_array().unwrap();
+    notified.iter().map(|n| n["message"]["text"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The page, and the data in it, found as a browser finds them: up to the next `</script`.

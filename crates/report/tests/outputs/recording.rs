@@ -1,6 +1,6 @@
 //! How a trace was recorded decides what its findings are worth.
 
-use paceline_analysis::finding::Rule;
+use paceline_report::model::{Explanation, Finding, Note, Remark, Severity};
 use paceline_report::recording::{notes, soften};
 use paceline_trace::{NoteKind, Recording};
 
@@ -12,26 +12,24 @@ fn recording(notes: &[(NoteKind, &str, u64)]) -> Recording {
     recording
 }
 
-fn softened(kind: NoteKind, rule: Rule) -> (String, bool) {
-    let mut finding = samples::report(&samples::trace(samples::LINE)).findings.remove(1);
-    finding.remark = None;
-    finding.rule = rule.name().to_owned();
-    let mut findings = [finding];
+fn softened(kind: NoteKind, explanation: Explanation) -> (Severity, Vec<Remark>) {
+    let mut findings = [Finding { explanation, ..samples::race() }];
     soften(&recording(&[(kind, "Phaser", 1)]), &mut findings);
-    (findings[0].severity.clone(), findings[0].remark.is_some())
+    let [finding] = findings;
+    (finding.severity, finding.remarks)
 }
 
 #[test]
 fn what_rests_on_an_order_that_was_not_seen_is_a_warning() {
-    let warning = ("warning".to_owned(), true);
-    let violation = ("violation".to_owned(), false);
-    assert_eq!(softened(NoteKind::Unmodelled, Rule::Race), warning);
-    assert_eq!(softened(NoteKind::Unmodelled, Rule::ConflictFreedom), warning);
-    assert_eq!(softened(NoteKind::Unmodelled, Rule::Atomicity), violation);
-    assert_eq!(softened(NoteKind::Inexact, Rule::Atomicity), warning);
-    assert_eq!(softened(NoteKind::Filter, Rule::Race), violation);
-    assert_eq!(softened(NoteKind::FilteredOrder, Rule::Race), warning);
-    assert_eq!(softened(NoteKind::FilteredOrder, Rule::Atomicity), violation);
+    let warning = |why| (Severity::Warning, vec![why]);
+    let violation = (Severity::Violation, Vec::new());
+    let (unordered, cycle) = (Explanation::Unordered, Explanation::Cycle);
+    assert_eq!(softened(NoteKind::Unmodelled, unordered), warning(Remark::UnmodelledOrder));
+    assert_eq!(softened(NoteKind::Unmodelled, cycle), violation);
+    assert_eq!(softened(NoteKind::Inexact, cycle), warning(Remark::InexactOrder));
+    assert_eq!(softened(NoteKind::Filter, unordered), violation);
+    assert_eq!(softened(NoteKind::FilteredOrder, unordered), warning(Remark::RedundantOrder));
+    assert_eq!(softened(NoteKind::FilteredOrder, cycle), violation);
 }
 
 #[test]
@@ -45,8 +43,9 @@ fn notes_say_what_was_analysed() {
         (NoteKind::Failed, "p.D: too large", 0),
         (NoteKind::Filter, "final fields", 0),
     ]);
+    let notes: Vec<String> = notes(&recording).iter().map(Note::to_string).collect();
     assert_eq!(
-        notes(&recording),
+        notes,
         [
             "observed: 3 classes, 17 methods",
             "could not be observed: p.A: too large; p.B: too large; p.C: too large; and 1 more",

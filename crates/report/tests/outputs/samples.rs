@@ -3,11 +3,14 @@
 use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
 use paceline_analysis::explain::{EventRef, explain};
-use paceline_analysis::finding::{Finding, Rule, Story, group};
-use paceline_report::compose;
-use paceline_report::model::{self, Blame, Edge, Event, Frame, Report, Transaction};
+use paceline_analysis::finding::{Finding, Grounds, RuleId, Severity, group};
+use paceline_report::model::{
+    self, Blame, Edge, Event, Explanation, Facts, Filter, Frame, Label, Note, ProblemRule, Report,
+    RuleHelp, Site, Target, TargetKind, Transaction, Verdicts, property,
+};
 use paceline_report::outcome::Outcome;
-use paceline_trace::{SiteInfo, Trace};
+use paceline_report::{compose, rules, verdicts as known};
+use paceline_trace::{Kind, Rule, SiteInfo, Trace};
 
 /// Two threads put into a set what is not yet in it.
 pub const LINE: &str = "one:begin(Set.add) one:acq(m) one:r(size) one:rel(m) \
@@ -28,51 +31,72 @@ pub fn trace(line: &str) -> Trace {
 pub fn findings(trace: &Trace) -> Vec<Finding> {
     let mut engine = Running::new(Options::default());
     let _ = engine.events(&trace.batch());
-    let told = explain(&trace.batch(), engine.cycles()).into_iter().flatten().map(|e| (e, 3));
-    let mut findings = group(Rule::Atomicity, told);
-    let numbered = (1..).zip(&trace.events);
-    let last = numbered.map(|(number, &event)| EventRef { number, event });
-    let story = Story::Events(last.skip(trace.events.len() - 2).collect());
-    findings.push(Finding { rule: Rule::Race, blame: None, story, count: 1 });
+    let explained = explain(&trace.batch(), engine.cycles()).into_iter().flatten();
+    let mut findings = group(&RuleId::ATOMICITY, explained.map(|e| (e, 3)));
+    let at = |index: usize| EventRef { number: index as u64 + 1, event: trace.events[index] };
+    let last = trace.events.len() - 1;
+    let grounds = Grounds::Unordered([at(last - 1), at(last)]);
+    findings.push(Finding { rule: RuleId::RACE, blame: None, grounds, count: 1 });
     findings
 }
 
 /// The report of a trace.
 pub fn report(trace: &Trace) -> Report {
-    let mut findings: Vec<_> =
-        findings(trace).iter().map(|f| compose::finding(f, &trace.symbols)).collect();
+    let named = |f: &Finding| {
+        let rule = rules::BUILT_IN.iter().find(|rule| rule.id == f.rule).expect("a known rule");
+        compose::finding(f, rule, &trace.symbols)
+    };
+    let mut findings: Vec<_> = findings(trace).iter().map(named).collect();
     for event in findings.iter_mut().flat_map(|f| &mut f.threads).filter(|e| e.event < 12) {
-        let frame = |(label, site): (&str, &str)| Frame { label: label.into(), site: site.into() };
-        let own = (event.thread == "one").then_some(("Set.add", "Set.java:10"));
-        event.stack = own.into_iter().chain([("Main.work", "?")]).map(frame).collect();
+        let frame = |(label, site): (&str, Site)| Frame { label: Label::named(label), site };
+        let own = (event.thread == "one").then(|| ("Set.add", Site::line("Set.java", 10)));
+        event.stack = own.into_iter().chain([("Main.work", Site::Unknown)]).map(frame).collect();
     }
+    let input = model::Input {
+        path: "traces/set.std".to_owned(),
+        events: trace.events.len() as u64,
+        threads: 2,
+        variables: 2,
+        locks: 1,
+        transactions: 1,
+        recording: None,
+    };
+    let (verdicts, rules) = verdicts(&input);
     Report {
         schema: model::SCHEMA.to_owned(),
-        input: model::Input {
-            path: "traces/set.std".to_owned(),
-            events: trace.events.len() as u64,
-            threads: 2,
-            variables: 2,
-            locks: 1,
-            transactions: 1,
-            recording: None,
-        },
+        input,
         scope: model::Scope {
             properties: ["atomicity", "determinism", "race"].map(str::to_owned).to_vec(),
-            filters: vec!["--except Main.*".to_owned()],
+            filters: vec![Filter::Except { pattern: "Main.*".to_owned() }],
             dropped: 2,
         },
-        verdicts: model::Verdicts {
-            atomicity: Some(model::Atomicity { first_event: Some(9), ..Default::default() }),
-            race: Some(model::Race { holds: false, variables: vec!["last".to_owned()] }),
-            determinism: Some(model::Determinism { holds: true, ..Default::default() }),
-            ..Default::default()
-        },
+        verdicts,
         findings,
         incomplete: false,
-        notes: vec!["3 labels count as atomic, 1 do not".to_owned()],
+        rules,
+        notes: vec![Note::SelectedByName { atomic: 3, not_atomic: 1 }],
         code: None,
     }
+}
+
+/// Verdicts on three properties, and their rules.
+fn verdicts(input: &model::Input) -> (Verdicts, Vec<RuleHelp>) {
+    let atomicity = model::Atomicity { first_event: Some(9), ..Default::default() };
+    let race = model::Race { variables: vec!["last".to_owned()] };
+    let decided = [
+        (property::ATOMICITY, Facts::Atomicity(atomicity), false),
+        (property::DETERMINISM, Facts::Determinism(model::Determinism::default()), true),
+        (property::RACE, Facts::Race(race), false),
+    ];
+    let (mut verdicts, mut rules) = (Verdicts::default(), Vec::new());
+    for (property, facts, holds) in decided {
+        let (own, needs_blocks) = (known::rules_of(&facts), known::needs_blocks(&facts));
+        rules.extend(own.iter().map(RuleHelp::from));
+        let mut verdict = known::verdict(facts, holds);
+        verdict.settle(&own, needs_blocks, input);
+        verdicts.insert(property, verdict);
+    }
+    (verdicts, rules)
 }
 
 /// The report of [`LINE`].
@@ -88,7 +112,7 @@ pub fn failure() -> Outcome {
         error: model::Problem {
             line: Some(3),
             event: Some(3),
-            rule: "acquire_held".to_owned(),
+            rule: ProblemRule::Malformed(Rule::AcquireHeld),
             message: "thread 2 acquires m, which thread 1 holds".to_owned(),
         },
     })
@@ -103,7 +127,8 @@ pub fn many(count: usize) -> Outcome {
             let mut finding = if i % 4 == 3 { race.clone() } else { first.clone() };
             finding.id = format!("{:016x}", (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
             finding.title = format!("Set{i}.add is not atomic");
-            finding.threads.iter_mut().for_each(|e| e.site = format!("Set{i}.java:{}", e.event));
+            let file = format!("Set{i}.java");
+            finding.threads.iter_mut().for_each(|e| e.site = Site::line(file.clone(), e.event));
             finding
         })
         .collect();
@@ -111,13 +136,14 @@ pub fn many(count: usize) -> Outcome {
 }
 
 /// An event of the bank.
-pub fn event(number: u64, thread: &str, kind: &str, target: &str) -> Event {
+pub fn event(number: u64, thread: &str, kind: Kind, target: &str) -> Event {
+    let name = target.to_owned();
     Event {
         event: number,
         thread: thread.to_owned(),
-        kind: kind.to_owned(),
-        target: Some(target.to_owned()),
-        site: format!("Bank.java:{number}"),
+        kind,
+        target: TargetKind::of(kind).map(|kind| Target { kind, name }),
+        site: Site::line("Bank.java", number),
         stack: Vec::new(),
     }
 }
@@ -128,39 +154,46 @@ pub fn cycle_of(n: usize) -> model::Finding {
     let number = |i: usize| 10 * i as u64;
     let transaction = |i: usize| Transaction {
         thread: thread(i),
-        label: Some(format!("Bank.step{i}")),
-        site: "Bank.java:7".to_owned(),
+        label: Label::Named(format!("Bank.step{i}")),
+        site: Site::line("Bank.java", 7),
         first_event: number(i) + 1,
         last_event: if i == 0 { number(n) + 9 } else { number(i) + 9 },
         edge: Edge {
-            from: event(number(i) + 5, &thread(i), "w", &format!("x{i}")),
-            to: event(number(i + 1) + 2, &thread(i + 1), "r", &format!("x{i}")),
+            from: event(number(i) + 5, &thread(i), Kind::Write, &format!("x{i}")),
+            to: event(number(i + 1) + 2, &thread(i + 1), Kind::Read, &format!("x{i}")),
         },
     };
     let cycle: Vec<Transaction> = (0..n).map(transaction).collect();
     let threads = cycle.iter().flat_map(|t| [t.edge.from.clone(), t.edge.to.clone()]).collect();
     model::Finding {
         id: format!("{n:016x}"),
-        rule: "atomicity".to_owned(),
-        severity: "violation".to_owned(),
+        rule: RuleId::ATOMICITY,
+        severity: Severity::Violation,
         title: "Bank.step0 is not atomic".to_owned(),
-        blame: Some(Blame { label: "Bank.step0".to_owned(), site: "Bank.java:7".to_owned() }),
+        blame: Some(Blame { label: Label::named("Bank.step0"), site: Site::line("Bank.java", 7) }),
+        explanation: Explanation::Cycle,
         cycle,
         threads,
         refuted: Vec::new(),
         not_refuted: Vec::new(),
         variables: Vec::new(),
         count: 1,
-        remark: None,
+        remarks: Vec::new(),
         code: None,
     }
 }
 
 /// Two events without order.
 pub fn race() -> model::Finding {
-    let threads = vec![event(3, "T1", "r", "x"), event(4, "T2", "w", "x")];
-    let (rule, title) = ("race".to_owned(), "race on x".to_owned());
-    model::Finding { rule, title, blame: None, cycle: Vec::new(), threads, ..cycle_of(1) }
+    model::Finding {
+        rule: RuleId::RACE,
+        title: "race on x".to_owned(),
+        blame: None,
+        explanation: Explanation::Unordered,
+        cycle: Vec::new(),
+        threads: vec![event(3, "T1", Kind::Read, "x"), event(4, "T2", Kind::Write, "x")],
+        ..cycle_of(1)
+    }
 }
 
 /// A report of these findings.

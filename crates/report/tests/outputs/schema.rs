@@ -3,8 +3,9 @@
 use std::process::Command;
 use std::sync::OnceLock;
 
+use paceline_report::model::RuleId;
 use paceline_report::outcome::Outcome;
-use paceline_report::place::Root;
+use paceline_report::paths::Root;
 use paceline_report::sarif;
 use serde_json::Value;
 
@@ -61,7 +62,7 @@ fn sarif_is_valid() {
     (finding.blame, finding.count) = (None, 0);
     finding.cycle.clear();
     finding.threads.clear();
-    finding.rule = "a rule of a later version".to_owned();
+    finding.rule = RuleId::new("a rule of a later version");
     bare.input.path = "-".to_owned();
     bare.incomplete = true;
     let documents = [

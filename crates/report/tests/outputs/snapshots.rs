@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use paceline_report::outcome::Outcome;
-use paceline_report::place::Root;
+use paceline_report::paths::Root;
 use paceline_report::{dot, github, junit, svg, text};
 
 use crate::reading::sarif_of;
@@ -32,7 +32,8 @@ fn of_junit() {
 #[test]
 fn of_text() {
     let report = samples::report(&samples::trace(samples::LINE));
-    let found: Vec<String> = report.findings.iter().map(text::plain).collect();
+    let found: Vec<String> =
+        report.findings.iter().map(|f| text::plain(f, report.rule(&f.rule))).collect();
     insta::assert_snapshot!(found.join("\n"));
 }
 

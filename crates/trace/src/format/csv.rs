@@ -21,7 +21,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
-use crate::error::{Error, Place, show_bytes};
+use crate::error::{Error, Position, show_bytes};
 use crate::event::{Event, Op};
 use crate::format::Writer;
 use crate::ids::{Site, ThreadId};
@@ -71,7 +71,7 @@ impl CsvReader {
             if self.at == self.blocks.text().len() {
                 let used = std::mem::take(&mut self.at);
                 let more = self.blocks.advance(used);
-                if !more.map_err(|e| Error { at: Place::line(self.line), ..e })? {
+                if !more.map_err(|e| Error { at: Position::line(self.line), ..e })? {
                     return Ok(());
                 }
             }

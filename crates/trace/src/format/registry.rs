@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_told_by_its_content() {
+    fn a_format_is_detected_from_its_content() {
         for (head, format) in [
             (&b"1|r(x)|1\n"[..], Some(Format::Std)),
             (b"no event\n1|begin|1\r\n1|r(x", Some(Format::Std)),

@@ -26,8 +26,8 @@
 //! - of two `Notify`s the first counts.
 //!
 //! Not in the log, and so not in the trace: waits (`PS`); the location of anything but plain
-//! accesses, which is given as the method alone; threads whose numbers RoadRunner has used twice
-//! (run it with `-noTidGC`), which the validation finds.
+//! accesses, which is given as the method alone; threads with numbers that RoadRunner has used
+//! twice (run it with `-noTidGC`), which the validation finds.
 //!
 //! An event that shares its line with the program's output cannot be trusted: its line counts as
 //! foreign, and the event as lost. A line that starts like an event and is broken is an error.
@@ -36,7 +36,7 @@ mod line;
 
 use std::io::Read;
 
-use crate::error::{Error, Place};
+use crate::error::{Error, Position};
 use crate::event::{Event, Op};
 use crate::ids::{BarrierId, LabelId, LockId, Site, TextId, ThreadId, VarId};
 use crate::interner::{Interner, Key};
@@ -51,7 +51,7 @@ pub(super) fn looks_like(line: &[u8]) -> bool {
     take_apart(line).is_some_and(|parts| is_thread(parts.thread))
 }
 
-/// An operation whose line comes twice, after its first line.
+/// An operation that is logged twice, after its first line.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Half {
     #[default]
@@ -62,8 +62,9 @@ enum Half {
     Notify(LockId),
 }
 
+/// What is known about a thread of the log.
 #[derive(Default)]
-struct Thread {
+struct LogThread {
     /// The methods that it is in.
     methods: Vec<LabelId>,
     /// What it has done half.
@@ -103,7 +104,7 @@ pub struct RrReader {
 struct Log {
     symbols: Symbols,
     skipped: Skipped,
-    threads: Vec<Thread>,
+    threads: Vec<LogThread>,
     /// By the number that RoadRunner gives a thread, where that is small.
     numbered: Vec<Option<ThreadId>>,
     /// By label.
@@ -126,7 +127,7 @@ impl RrReader {
             if self.at == self.blocks.text().len() {
                 let used = std::mem::take(&mut self.at);
                 let more = self.blocks.advance(used);
-                if !more.map_err(|e| Error { at: Place::line(self.line), ..e })? {
+                if !more.map_err(|e| Error { at: Position::line(self.line), ..e })? {
                     return Ok(());
                 }
             }
@@ -298,7 +299,7 @@ impl Log {
     fn new_thread(&mut self, name: &[u8], small: Option<usize>) -> Option<ThreadId> {
         let id = ThreadId(intern(&mut self.symbols.threads, name, is_thread)?);
         if self.threads.len() <= id.index() {
-            self.threads.resize_with(id.index() + 1, Thread::default);
+            self.threads.resize_with(id.index() + 1, LogThread::default);
         }
         if let Some(number) = small {
             self.numbered.resize(self.numbered.len().max(number + 1), None);

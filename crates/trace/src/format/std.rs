@@ -1,7 +1,7 @@
 //! STD, the text format of RAPID, with Paceline's operations: `THREAD|OP|LOC`, one event a line.
 //!
 //! Strict: a line that is not exactly this is an error with its number, and never an event. (RAPID
-//! repeats the previous event on a blank line, which can flip a verdict.)
+//! reports the previous event again on a blank line, which can flip a verdict.)
 //!
 //! Fast: a line is taken apart optimistically, without looking for its end. A line that breaks
 //! the rules can only produce names that contain a line end or a blank, and such a name is
@@ -26,10 +26,11 @@ use crate::sites::SiteInfo;
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::Symbols;
 
-/// A table of no more names than this is in the cache anyway.
+/// A table of no more names than this is in the cache anyway, so that nothing need be prefetched.
 const FEW_NAMES: usize = 1 << 14;
 
-/// How many lines are taken apart before their names are looked up.
+/// How many lines are taken apart before their names are looked up, so that cache misses overlap:
+/// more than a core has under way at once, and few enough for the first-level cache.
 const GROUP: usize = 32;
 
 /// A line taken apart; the operand is not looked up yet.
@@ -98,7 +99,7 @@ impl Source for StdReader {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
-                        outcome = Err(Error { at: crate::Place::line(self.line), ..error });
+                        outcome = Err(Error { at: crate::Position::line(self.line), ..error });
                         break;
                     }
                 }
@@ -183,7 +184,7 @@ impl StdReader {
         }
         let good = taken == GROUP || *at == text.len();
         let tokens = &tokens[..taken];
-        let touched = tokens.iter().fold(0, |sum, token| sum ^ symbols.vars.warm(token.hash));
+        let touched = tokens.iter().fold(0, |sum, token| sum ^ symbols.vars.prefetch(token.hash));
         std::hint::black_box(touched);
         for &token in tokens {
             let Some(event) = resolve(text, token, symbols) else {

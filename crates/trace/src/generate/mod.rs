@@ -2,39 +2,39 @@
 //! depends on threads, variables and locks but not on the number of events.
 //!
 //! # Why they are serializable
-//! Threads take random turns, and their transactions overlap as the turns fall. Behind that there
-//! is a hidden serial order. A clock gives every transaction its place in it: a
+//! Threads take random turns, and their transactions overlap as the turns fall. Under that there
+//! is a hidden serial order. A clock gives every transaction its rank in it: a
 //! block when it begins, any event outside of blocks for itself. An operation is only done when
-//! every edge that enters it (`docs/semantics.md`) comes from the same place or an earlier one;
+//! every edge that enters it (`docs/semantics.md`) comes from the same rank or an earlier one;
 //! otherwise the thread does something else. This is timestamp ordering, as databases know it,
-//! except that nothing is ever rolled back. In detail, for an event f at place p:
+//! except that nothing is ever rolled back. In detail, for an event f at rank p:
 //!
-//! - Same thread: the clock only goes up, so what a thread began later has a later place.
-//! - Read: no write of the variable was at a place after p. Write: no access was.
-//! - Acquire: no release was at a place after p; a shared one looks at exclusive releases only,
+//! - Same thread: the clock only goes up, so what a thread began later has a later rank.
+//! - Read: no write of the variable was at a rank after p. Write: no access was.
+//! - Acquire: no release was at a rank after p; a shared one looks at exclusive releases only,
 //!   since two shared ones do not conflict. The waking half of a wait is an acquire, and the
 //!   sleeping half a release; no edge enters a release.
-//! - Take: no post of the semaphore was at a place after p. No edge enters a post.
+//! - Take: no post of the semaphore was at a rank after p. No edge enters a post.
 //! - Fork, join, barrier: all outside of blocks, so p is the clock's last value and nothing that
-//!   happened has a later place. Whatever a forked thread does comes after the fork and so has a
-//!   later place.
+//!   happened has a later rank. Whatever a forked thread does happens after the fork and so has a
+//!   later rank.
 //! - Outside of blocks nothing is ever refused, for the same reason.
 //!
-//! So every edge between transactions goes from a smaller place to a larger one, and there is no
-//! cycle. Each check is a comparison with the largest place that touched the variable, lock or
+//! So every edge between transactions goes from a smaller rank to a larger one, and there is no
+//! cycle. Each check is a comparison with the largest rank that touched the variable, lock or
 //! semaphore before: constant time. Waits stay outside of blocks because a refused wake-up would
 //! have no way out.
 //!
-//! A long-running transaction has the first place of all. What others have written is closed to
+//! A long-running transaction has the first rank of all. What others have written is closed to
 //! it for ever, so an eighth of the variables is only read by others: what it has written there
-//! while nobody else looked orders all later readers behind it, to the end of the trace.
+//! before any of them read it orders all later readers after it, to the end of the trace.
 //!
 //! # Why they end on the event
 //! `slack` is how many events are left over once everything that is open has been closed. What
 //! opens something (a block, a lock, a wait, a barrier round) costs as many events as it takes to
 //! open and close it, what stands for itself costs one, what closes something is paid already. At
-//! no slack, threads only close. There is always one that can: who waits or stands at a barrier
-//! holds no lock, and who holds one can release it.
+//! no slack, threads only close. There is always one that can: a thread that waits or stands at a
+//! barrier holds no lock, and a thread that holds one can release it.
 
 mod barrier;
 mod order;
@@ -46,8 +46,8 @@ mod thread;
 use std::fmt::Write as _;
 
 use barrier::Round;
-use order::{Place, Shared};
-use plant::{Plant, Step};
+use order::{Rank, Shared};
+use plant::{Plant, ScriptStep};
 use rng::Rng;
 pub use shape::{Shape, ShapeError};
 use thread::{Item, Thread};
@@ -59,8 +59,11 @@ use crate::interner::Interner;
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::Symbols;
 
+/// How many labels there are: a few, as in a small program.
 const LABELS: u32 = 16;
+/// How many semaphores: few enough that threads meet at them.
 const SEMAPHORES: u32 = 4;
+/// How many source locations: a small program, so that predictions of `pace` mostly hold.
 const SITES: u32 = 128;
 
 /// A synthetic trace.
@@ -75,8 +78,8 @@ pub struct Generator {
     plant: Option<Plant>,
     /// The thread whose turn it is.
     current: usize,
-    /// The latest place in the hidden order.
-    clock: Place,
+    /// The latest rank in the hidden order.
+    clock: Rank,
     /// How many events there are so far.
     emitted: EventNo,
     /// The next event that is not left to chance.
@@ -136,6 +139,7 @@ impl Generator {
     /// A thread does what it likes. It keeps its turn for some events, as on a real machine.
     #[inline]
     fn take_turn(&mut self) -> (usize, Op) {
+        /// Turns of a few events on average, so that transactions of threads overlap.
         const SWITCH_ONE_IN: u64 = 4;
         let bits = self.rng.next();
         let mut thread = self.current;
@@ -227,10 +231,10 @@ impl Generator {
         let variable = VarId(self.shape.variables);
         let Some(mut plant) = self.plant.take() else { return self.close_one() };
         let done = match plant.step {
-            Step::Read => {
-                plant.pair.sort_by_key(|&t| self.threads[t].running_place());
+            ScriptStep::Read => {
+                plant.pair.sort_by_key(|&t| self.threads[t].running_rank());
                 let victim = plant.pair[0];
-                if self.threads[victim].running_place() == Place::MAX {
+                if self.threads[victim].running_rank() == Rank::MAX {
                     (plant.due, plant.began) = (plant.due + 1, true);
                     self.plant = Some(plant);
                     return (victim, self.begin(victim, 2));
@@ -239,22 +243,22 @@ impl Generator {
                 self.slack += if plant.began { 0 } else { 2 };
                 (victim, Op::Read(variable))
             }
-            Step::Interfere => {
-                self.place_of(plant.pair[1]);
+            ScriptStep::Interfere => {
+                self.rank_of(plant.pair[1]);
                 (plant.pair[1], Op::Write(variable))
             }
-            Step::Strike => (plant.pair[0], Op::Write(variable)),
+            ScriptStep::Strike => (plant.pair[0], Op::Write(variable)),
         };
         self.plant = plant.after();
         done
     }
 
-    /// The place in the hidden order of what the thread does next.
+    /// The rank in the hidden order of what the thread does next.
     #[inline(always)]
-    fn place_of(&mut self, thread: usize) -> Place {
+    fn rank_of(&mut self, thread: usize) -> Rank {
         let thread = &self.threads[thread];
         if thread.blocks > 0 {
-            return thread.place;
+            return thread.rank;
         }
         self.clock += 1;
         self.clock
@@ -265,7 +269,7 @@ impl Generator {
         self.clock += 1;
         let label = LabelId(self.rng.below(LABELS));
         let state = &mut self.threads[thread];
-        state.place = self.clock;
+        state.rank = self.clock;
         state.base = state.stack.len();
         state.left = length - 1;
         state.push(Item::Block(label));

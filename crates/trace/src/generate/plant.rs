@@ -3,9 +3,9 @@
 //!
 //! Two threads are set aside for it: until it is done they neither wait, nor meet at barriers, nor
 //! take locks outside of transactions, so that both can act whenever the script wants them to. The
-//! victim is the one whose running transaction comes first in the hidden order. The first edge,
-//! from the victim's read to the other's write, is thus a forward one; the second, back into the
-//! victim at the chosen event, is the only backward edge of the trace.
+//! victim is the thread with the running transaction that is first in the hidden order. The first
+//! edge, from the victim's read to the other's write, is thus a forward one; the second, back into
+//! the victim at the chosen event, is the only backward edge of the trace.
 
 use super::rng::Rng;
 use super::shape::Shape;
@@ -13,7 +13,7 @@ use crate::event::EventNo;
 
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ScriptStep {
     /// The victim's read, after its begin if neither thread runs a transaction.
     Read,
     /// The other thread's write.
@@ -26,7 +26,7 @@ pub(super) enum Step {
 pub(super) struct Plant {
     /// The event that the next step is due at.
     pub(super) due: EventNo,
-    pub(super) step: Step,
+    pub(super) step: ScriptStep,
     /// The victim, once it is known, and the other thread.
     pub(super) pair: [usize; 2],
     /// The victim's transaction was begun for this purpose.
@@ -47,20 +47,20 @@ impl Plant {
         let room = (strike_at - due - 2) as u32;
         let interfere_at = due + 2 + u64::from(rng.below(room));
         let pair = [one as usize, other as usize];
-        Some(Plant { due, step: Step::Read, pair, began: false, interfere_at, strike_at })
+        Some(Plant { due, step: ScriptStep::Read, pair, began: false, interfere_at, strike_at })
     }
 
     /// The victim's transaction must not end yet.
     pub(super) fn holds(&self, thread: usize) -> bool {
-        self.step != Step::Read && self.pair[0] == thread
+        self.step != ScriptStep::Read && self.pair[0] == thread
     }
 
     /// The next step; `None` when all is done.
     pub(super) fn after(self) -> Option<Plant> {
         let (step, due) = match self.step {
-            Step::Read => (Step::Interfere, self.interfere_at),
-            Step::Interfere => (Step::Strike, self.strike_at),
-            Step::Strike => return None,
+            ScriptStep::Read => (ScriptStep::Interfere, self.interfere_at),
+            ScriptStep::Interfere => (ScriptStep::Strike, self.strike_at),
+            ScriptStep::Strike => return None,
         };
         Some(Plant { step, due, ..self })
     }

@@ -1,6 +1,6 @@
 //! What a thread does when it has its turn.
 
-use super::order::{Hold, Place};
+use super::order::{Hold, Rank};
 use super::{Generator, LABELS, SEMAPHORES, rng};
 use crate::event::Op;
 use crate::ids::{LabelId, LockId, SemaphoreId, VarId};
@@ -33,9 +33,9 @@ pub(super) struct Thread {
     /// How many blocks and locks are in it.
     pub(super) blocks: u32,
     locks: u32,
-    /// The running transaction: its place in the hidden order, where it starts in the stack, and
+    /// The running transaction: its rank in the hidden order, where it starts in the stack, and
     /// how many events it still has.
-    pub(super) place: Place,
+    pub(super) rank: Rank,
     pub(super) base: usize,
     pub(super) left: u64,
     /// The variable of its last successful access.
@@ -59,9 +59,9 @@ impl Thread {
         }
     }
 
-    /// The place of the running transaction; after all others when none runs.
-    pub(super) fn running_place(&self) -> Place {
-        if self.blocks > 0 { self.place } else { Place::MAX }
+    /// The rank of the running transaction; after all others when none runs.
+    pub(super) fn running_rank(&self) -> Rank {
+        if self.blocks > 0 { self.rank } else { Rank::MAX }
     }
 
     fn has(&self, lock: LockId) -> bool {
@@ -185,6 +185,7 @@ impl Generator {
     }
 
     fn acquire(&mut self, thread: usize, dice: Dice) -> Option<(Item, Op)> {
+        /// Two show every way in which locks nest, and leave others for other threads.
         const MOST_HELD: u32 = 2;
         if self.shape.locks == 0 || self.threads[thread].locks == MOST_HELD {
             return None;
@@ -195,9 +196,9 @@ impl Generator {
         if self.threads[thread].has(lock) {
             return None;
         }
-        let place = self.place_of(thread);
+        let rank = self.rank_of(thread);
         let op = if shared { Op::AcquireShared(lock) } else { Op::Acquire(lock) };
-        self.shared.acquire(lock, hold, place).then_some((Item::Lock(lock, hold), op))
+        self.shared.acquire(lock, hold, rank).then_some((Item::Lock(lock, hold), op))
     }
 
     fn nest(&mut self, thread: usize) -> Option<(Item, Op)> {
@@ -226,8 +227,8 @@ impl Generator {
         match (state.state, state.stack.last()) {
             (State::AtBarrier, _) => self.leave(thread),
             (State::Waiting(lock), _) => {
-                let place = self.place_of(thread);
-                self.shared.wake(lock, place).then(|| {
+                let rank = self.rank_of(thread);
+                self.shared.wake(lock, rank).then(|| {
                     self.threads[thread].state = State::Free;
                     Op::PostWait(lock)
                 })
@@ -246,8 +247,8 @@ impl Generator {
                 Op::End(label)
             }
             Item::Lock(lock, hold) => {
-                let place = self.place_of(thread);
-                self.shared.release(lock, hold, place);
+                let rank = self.rank_of(thread);
+                self.shared.release(lock, hold, rank);
                 match hold {
                     Hold::Exclusive => Op::Release(lock),
                     Hold::Shared => Op::ReleaseShared(lock),
@@ -268,8 +269,8 @@ impl Generator {
             return None;
         }
         self.slack -= 2;
-        let place = self.place_of(thread);
-        self.shared.sleep(lock, place);
+        let rank = self.rank_of(thread);
+        self.shared.sleep(lock, rank);
         self.threads[thread].state = State::Waiting(lock);
         Some(Op::PreWait(lock))
     }
@@ -290,12 +291,12 @@ impl Generator {
             return None;
         }
         let semaphore = SemaphoreId(rng::scale(dice.0, SEMAPHORES));
-        let place = self.place_of(thread);
+        let rank = self.rank_of(thread);
         if dice.one_in(2) {
-            self.shared.post(semaphore, place);
+            self.shared.post(semaphore, rank);
             return Some(Op::Post(semaphore));
         }
-        self.shared.take(semaphore, place).then_some(Op::Take(semaphore))
+        self.shared.take(semaphore, rank).then_some(Op::Take(semaphore))
     }
 
     fn notify(&mut self, thread: usize) -> Option<Op> {
@@ -312,32 +313,33 @@ impl Generator {
     /// last one again, and if that has been changed as well, does nothing for once.
     #[inline]
     fn access(&mut self, thread: usize, dice: Dice) -> Op {
+        /// A bound, so that every event takes constant time.
         const ATTEMPTS: u32 = 3;
         self.slack -= 1;
-        let place = self.place_of(thread);
+        let rank = self.rank_of(thread);
         let is_long = self.is_long(thread);
         let from = if is_long { self.published_from } else { 0 };
         let mut dice = dice;
         for _ in 0..ATTEMPTS {
             let variable = from + rng::scale(dice.0, self.shape.variables - from);
             let writes = dice.writes() && (is_long || variable < self.published_from);
-            if self.may_access(variable, writes, place) {
+            if self.may_access(variable, writes, rank) {
                 self.threads[thread].recent = variable;
                 return self.access_op(variable, writes, dice);
             }
             dice = Dice(self.rng.next());
         }
         let recent = self.threads[thread].recent;
-        if self.may_access(recent, false, place) {
+        if self.may_access(recent, false, rank) {
             return self.access_op(recent, false, dice);
         }
         Op::Yield
     }
 
     #[inline(always)]
-    fn may_access(&mut self, variable: u32, writes: bool, place: Place) -> bool {
+    fn may_access(&mut self, variable: u32, writes: bool, rank: Rank) -> bool {
         let variable = VarId(variable);
-        if writes { self.shared.write(variable, place) } else { self.shared.read(variable, place) }
+        if writes { self.shared.write(variable, rank) } else { self.shared.read(variable, rank) }
     }
 
     #[inline(always)]

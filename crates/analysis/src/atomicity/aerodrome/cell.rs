@@ -1,13 +1,13 @@
-//! What is remembered about the events that later ones may have to follow: the last write of a
-//! variable, its reads since, and so on.
+//! Cells hold what is recorded of the events that later ones may have to follow: the last write of
+//! a variable, its reads since, and so on.
 
 use paceline_trace::{IdCounts, LockId, SemaphoreId, ThreadId, VarId};
 
 use super::rows::Row;
 
-/// Where events are remembered.
+/// Names a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Place {
+pub(super) enum CellId {
     Written(VarId),
     Read(VarId),
     Released(LockId),
@@ -18,14 +18,14 @@ pub(super) enum Place {
 
 /// A transaction: a thread and its time at the begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Epoch {
+pub(super) struct TxnEpoch {
     pub thread: ThreadId,
     pub begin: u32,
 }
 
-impl Epoch {
+impl TxnEpoch {
     /// No transaction: it has never begun.
-    const NONE: Epoch = Epoch { thread: ThreadId(0), begin: 0 };
+    const NONE: TxnEpoch = TxnEpoch { thread: ThreadId(0), begin: 0 };
 
     /// Whether the transaction still runs, given the times of running transactions' begins.
     #[inline]
@@ -34,27 +34,27 @@ impl Epoch {
     }
 }
 
-/// The events of one place: those in running transactions by their epochs, because their clock is
-/// that of their thread until it ends; the others by the join of their clocks.
+/// The events recorded in one cell: those in running transactions by their epochs, because their
+/// clock is that of their thread until the transaction ends; the others by the join of their clocks.
 #[derive(Clone)]
 pub(super) struct Cell {
-    first: Epoch,
+    first: TxnEpoch,
     pub clock: Row,
-    more: Vec<Epoch>,
+    more: Vec<TxnEpoch>,
 }
 
 impl Cell {
-    pub const EMPTY: Cell = Cell { first: Epoch::NONE, clock: Row::NONE, more: Vec::new() };
+    pub const EMPTY: Cell = Cell { first: TxnEpoch::NONE, clock: Row::NONE, more: Vec::new() };
 
     /// One of the epochs, running or not.
     #[inline]
-    pub fn epoch(&self, i: usize) -> Option<Epoch> {
+    pub fn epoch(&self, i: usize) -> Option<TxnEpoch> {
         if i == 0 { Some(self.first) } else { self.more.get(i - 1).copied() }
     }
 
     /// Adds a running epoch; false if it was there.
     #[inline]
-    pub fn add(&mut self, epoch: Epoch, begins: &[u32]) -> bool {
+    pub fn add(&mut self, epoch: TxnEpoch, begins: &[u32]) -> bool {
         if self.first == epoch {
             return false;
         }
@@ -65,11 +65,11 @@ impl Cell {
         self.add_more(epoch, begins)
     }
 
-    fn add_more(&mut self, epoch: Epoch, begins: &[u32]) -> bool {
+    fn add_more(&mut self, epoch: TxnEpoch, begins: &[u32]) -> bool {
         if self.more.contains(&epoch) {
             return false;
         }
-        // What has ended is over: it has been turned into a clock, or nobody cares.
+        // A transaction that has ended was turned into a clock, or does not matter.
         self.more.retain(|e| e.runs(begins));
         if self.first.runs(begins) {
             self.more.push(epoch);
@@ -80,26 +80,26 @@ impl Cell {
     }
 
     /// Takes an epoch out; false if it was not there.
-    pub fn remove(&mut self, epoch: Epoch) -> bool {
+    pub fn remove(&mut self, epoch: TxnEpoch) -> bool {
         let before = self.more.len();
         self.more.retain(|e| *e != epoch);
         let was_first = self.first == epoch;
         if was_first {
-            self.first = Epoch::NONE;
+            self.first = TxnEpoch::NONE;
         }
         was_first || self.more.len() < before
     }
 
     /// Whether the epoch is all there is.
     #[inline]
-    pub fn is_only(&self, epoch: Epoch) -> bool {
+    pub fn is_only(&self, epoch: TxnEpoch) -> bool {
         self.first == epoch && self.more.is_empty() && self.clock == Row::NONE
     }
 
-    /// Forgets all events, and hands out the clock.
+    /// Forgets all events, and returns the clock.
     #[inline]
     pub fn clear(&mut self) -> Row {
-        self.first = Epoch::NONE;
+        self.first = TxnEpoch::NONE;
         self.more.clear();
         std::mem::replace(&mut self.clock, Row::NONE)
     }
@@ -130,26 +130,26 @@ impl Cells {
     }
 
     #[inline(always)]
-    pub fn get(&self, place: Place) -> &Cell {
-        match place {
-            Place::Written(x) => &self.written[x.index()],
-            Place::Read(x) => &self.read[x.index()],
-            Place::Released(l) => &self.released[l.index()],
-            Place::ReleasedShared(l) => &self.released_shared[l.index()],
-            Place::Posted(s) => &self.posted[s.index()],
-            Place::Entered(slot) => &self.entered[slot as usize],
+    pub fn get(&self, id: CellId) -> &Cell {
+        match id {
+            CellId::Written(x) => &self.written[x.index()],
+            CellId::Read(x) => &self.read[x.index()],
+            CellId::Released(l) => &self.released[l.index()],
+            CellId::ReleasedShared(l) => &self.released_shared[l.index()],
+            CellId::Posted(s) => &self.posted[s.index()],
+            CellId::Entered(slot) => &self.entered[slot as usize],
         }
     }
 
     #[inline(always)]
-    pub fn get_mut(&mut self, place: Place) -> &mut Cell {
-        match place {
-            Place::Written(x) => &mut self.written[x.index()],
-            Place::Read(x) => &mut self.read[x.index()],
-            Place::Released(l) => &mut self.released[l.index()],
-            Place::ReleasedShared(l) => &mut self.released_shared[l.index()],
-            Place::Posted(s) => &mut self.posted[s.index()],
-            Place::Entered(slot) => &mut self.entered[slot as usize],
+    pub fn get_mut(&mut self, id: CellId) -> &mut Cell {
+        match id {
+            CellId::Written(x) => &mut self.written[x.index()],
+            CellId::Read(x) => &mut self.read[x.index()],
+            CellId::Released(l) => &mut self.released[l.index()],
+            CellId::ReleasedShared(l) => &mut self.released_shared[l.index()],
+            CellId::Posted(s) => &mut self.posted[s.index()],
+            CellId::Entered(slot) => &mut self.entered[slot as usize],
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Many vector clocks in one block of memory, all of the same width.
 
-/// A place for a clock.
+/// The position of a clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Row(u32);
 
@@ -27,7 +27,7 @@ impl Rows {
         if threads <= self.width {
             return;
         }
-        // Threads may appear one by one, and each time all clocks move.
+        // Threads may appear one by one, and each time all clocks are copied.
         let width = threads.next_power_of_two();
         let mut times = vec![0; self.times.len() / self.width * width];
         for (new, old) in times.chunks_mut(width).zip(self.times.chunks(self.width)) {
@@ -47,7 +47,7 @@ impl Rows {
         row
     }
 
-    /// The clock is not needed any more.
+    /// Frees a clock.
     pub fn release(&mut self, row: Row) {
         self.free.push(row);
     }

@@ -1,9 +1,9 @@
-//! Who is to blame for a cycle: §4.3 of the paper.
+//! Which transaction is to blame for a cycle: §4.3 of the paper.
 //!
 //! The transaction that closes the cycle is to blame if the cycle is *increasing*: every other
 //! transaction on it is left by an event that is not before the one by which it was entered. Then
 //! the path of transactions is a path of events, and the transaction cannot be moved together.
-//! Several paths may close a cycle with the same last edge; we look for an increasing one, and among
+//! Several paths may close a cycle with the same last edge. We look for an increasing one, and among
 //! those for the one that leaves the blamed transaction last, because it refutes the most blocks.
 
 use hashbrown::HashMap;
@@ -11,7 +11,7 @@ use paceline_trace::EventNo;
 
 use super::graph::{Edge, Graph, Slot, Step};
 
-/// How a node was first reached, or reached by an earlier event than before.
+/// How a node was reached: by the earliest event so far.
 #[derive(Clone, Copy)]
 struct Arrival {
     from: Slot,
@@ -19,20 +19,20 @@ struct Arrival {
 }
 
 /// The edges of a cycle, from the transaction that closes it and back to it.
-pub(super) struct Found {
+pub(super) struct ClosedCycle {
     pub edges: Vec<Edge>,
     pub increasing: bool,
 }
 
 /// The cycle that an edge from `last` to `closing` would close.
-pub(super) fn find(graph: &Graph, last: Step, closing: Step) -> Found {
+pub(super) fn find(graph: &Graph, last: Step, closing: Step) -> ClosedCycle {
     let back = Edge { to: closing.slot, tail: last.at, head: closing.at };
     let (mut edges, increasing) = match increasing(graph, last, closing.slot) {
         Some(edges) => (edges, true),
         None => (shortest(graph, last.slot, closing.slot), false),
     };
     edges.push(back);
-    Found { edges, increasing }
+    ClosedCycle { edges, increasing }
 }
 
 fn increasing(graph: &Graph, last: Step, root: Slot) -> Option<Vec<Edge>> {

@@ -1,21 +1,21 @@
 //! Velodrome's happens-before graph: transactions that may still come to lie on a cycle, edges with
-//! the two events behind them, reference-counted collection, and the set of ancestors of each node.
+//! the two events that caused them, reference-counted collection, and the ancestors of each node.
 //!
 //! Edges only enter running nodes, so a finished node without incoming edges can never lie on a
 //! cycle: it is collected at once, and its outgoing edges with it. The graph has no cycles (an edge
 //! that would close one is not added), so counting references finds all garbage.
 //!
 //! The nodes of a thread are a chain in the graph, so the ancestors of a node are, for each thread,
-//! all nodes of that thread up to some point. One number a thread says which; a set that grows by
-//! one node per transaction, as in the paper, would need memory quadratic in the live nodes. (Of a
-//! chain, only the front can be collected, so no live node is cut off from a later one.)
+//! all nodes of that thread up to some point: one number per thread. Sets of nodes, as in the paper,
+//! would need memory quadratic in the live nodes. (Of a chain, only the front can be collected, so
+//! no live node is cut off from a later one.)
 
 use paceline_trace::{EventNo, ThreadId};
 
-/// A place for nodes, used again when its node is collected.
+/// The position of a node, used again when the node is collected.
 pub(super) type Slot = u32;
 
-/// An event of a transaction. The transaction may be gone: then this stands for nothing.
+/// An event of a transaction. Once the transaction is collected, it stands for nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Step {
     pub slot: Slot,
@@ -25,7 +25,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Stands for nothing from the beginning.
+    /// Stands for nothing.
     pub const NOTHING: Step = Step { slot: 0, generation: 0, at: 0 };
 
     /// A later event of the same transaction.
@@ -175,7 +175,7 @@ impl Graph {
         let successors = &mut self.node_mut(from.slot).successors;
         match successors.iter().rposition(|e| e.to == to.slot) {
             Some(old) => {
-                // The latest edges stand at the end: that is where the next search begins.
+                // The latest edges are at the end: that is where the next search begins.
                 successors.swap_remove(old);
                 successors.push(edge);
             }
@@ -190,7 +190,7 @@ impl Graph {
         }
     }
 
-    /// All descendants of a node whose ancestors have grown learn of them.
+    /// Passes new ancestors of a node on to all its descendants.
     fn pass_on(&mut self, slot: Slot) {
         self.work.push(slot);
         while let Some(parent) = self.work.pop() {

@@ -4,7 +4,7 @@
 //! The state has the paper's components: C (the open blocks of each thread), L (the last step of
 //! each thread), U (of each lock, its last release), W and R (of each variable, the last write, and
 //! the last read of each thread), H (the graph). The steps they hold are weak references: once the
-//! graph has collected the node, they stand for nothing. To these come, by the same pattern, the
+//! graph has collected the node, they stand for nothing. Following the same pattern we add the
 //! shared releases of a lock since the last exclusive acquire, the posts of a semaphore, and the
 //! arrivals of a barrier round, each with one step per thread. `fork` sets L of the child, and
 //! `join` reads it.
@@ -14,9 +14,9 @@
 //!   lets that be a running transaction, and then misses cycles: in
 //!   `1:begin 1:w(x) 2:r(x) 2:w(y) 1:r(y)` both operations of thread 2 would become part of the
 //!   open block, and the edge back into it a self-edge. We merge into finished nodes only.
-//! - A merged operation keeps the time of the predecessor's step. Figure 4 counts it up, which is
-//!   a later time of a transaction that may belong to another thread.
-//! - Times are event numbers, not counted anew in every transaction.
+//! - A merged operation keeps the time of the predecessor's step. Figure 4 increments it, which
+//!   gives a later time of a transaction that may belong to another thread.
+//! - Times are event numbers, not counters that start again in every transaction.
 //! - R of a variable is cleared by a write, and the shared releases of a lock by an exclusive
 //!   acquire: later conflicts are ordered through it.
 //!
@@ -36,48 +36,48 @@ use paceline_trace::{
 pub use graph::Stats;
 use graph::{Graph, Step};
 
-use super::{Atomicity, Options};
+use super::{Atomicity, Options, each_event};
 use crate::engine::by_thread::ByThread;
 use crate::engine::rounds::{Round, Rounds};
 use crate::{Analysis, Cycle};
 
-/// A block instance.
+/// One run of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Block {
+pub struct BlockRun {
     /// Its label.
     pub label: LabelId,
     /// Its `begin` event.
     pub begin: EventNo,
 }
 
-/// An edge of a cycle: two conflicting events. Where unary operations were merged, the event of the
-/// transaction that they were merged into.
+/// An edge of a cycle: two conflicting events. For a unary operation that was merged, the event of
+/// the transaction that it was merged into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Link {
+pub struct CycleEdge {
     /// The earlier event.
     pub tail: EventNo,
     /// The later event.
     pub head: EventNo,
 }
 
-/// A cycle, and who is to blame for it.
+/// A cycle, and which transaction is to blame for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Warning {
     /// Where it closed, and in which transaction.
     pub cycle: Cycle,
     /// Its edges, from that transaction and back to it.
-    pub links: Vec<Link>,
-    /// Whether that transaction is to blame. If not, no single one is, as far as is known.
+    pub edges: Vec<CycleEdge>,
+    /// Whether that transaction is to blame. If not, no transaction is known to be.
     pub increasing: bool,
     /// The blocks of the blamed transaction that are refuted, outermost first. Other blocks that
     /// are open at this event are not.
-    pub refuted: Vec<Block>,
+    pub refuted: Vec<BlockRun>,
 }
 
 #[derive(Clone)]
 struct Thread {
     last: Step,
-    blocks: Vec<Block>,
+    blocks: Vec<BlockRun>,
 }
 
 #[derive(Clone)]
@@ -113,7 +113,7 @@ pub struct Velodrome {
 }
 
 impl Velodrome {
-    /// A fresh one, with `merge`.
+    /// Starts the engine, with `merge`.
     pub fn new(options: Options) -> Velodrome {
         Velodrome {
             options,
@@ -132,7 +132,7 @@ impl Velodrome {
         }
     }
 
-    /// A fresh one that gives every unary operation a node of its own, for comparison.
+    /// Starts an engine that gives every unary operation a node of its own, for comparison.
     pub fn without_merge(options: Options) -> Velodrome {
         Velodrome { merge: false, ..Velodrome::new(options) }
     }
@@ -246,7 +246,7 @@ impl Velodrome {
             let before = std::mem::replace(&mut thread.last, self.graph.allocate(t, at));
             self.follow(before);
         }
-        self.threads[t.index()].blocks.push(Block { label, begin: at });
+        self.threads[t.index()].blocks.push(BlockRun { label, begin: at });
         self.step(t, at);
     }
 
@@ -317,7 +317,7 @@ impl Velodrome {
         step
     }
 
-    /// The finished one among the steps before that all others precede.
+    /// The finished one among the preceding steps that all others precede.
     fn last_of_before(&self) -> Option<Step> {
         let is_last = |s: &&Step| {
             !self.graph.is_running(s.slot)
@@ -338,8 +338,8 @@ impl Velodrome {
         let root = found.edges[0].tail;
         let blocks = self.threads[t.index()].blocks.iter().copied();
         let refuted = blocks.filter(|b| found.increasing && b.begin <= root).collect();
-        let links = found.edges.iter().map(|e| Link { tail: e.tail, head: e.head }).collect();
-        self.warnings.push(Warning { cycle, links, increasing: found.increasing, refuted });
+        let edges = found.edges.iter().map(|e| CycleEdge { tail: e.tail, head: e.head }).collect();
+        self.warnings.push(Warning { cycle, edges, increasing: found.increasing, refuted });
         if self.cycles.last().is_none_or(|last| last.event != step.at) {
             self.cycles.push(cycle);
         }
@@ -356,7 +356,7 @@ fn live<'a>(graph: &'a Graph, steps: &'a ByThread<Step>) -> impl Iterator<Item =
     steps.iter().map(|(_, step)| *step).filter(|step| graph.is_alive(*step))
 }
 
-/// Remembers the thread's step. Without a live one, earlier ones are dead too.
+/// Records the thread's step. If it is dead, the earlier ones are, too.
 #[inline]
 fn record(graph: &Graph, steps: &mut ByThread<Step>, t: ThreadId, step: Step) {
     if graph.is_alive(step) {
@@ -369,13 +369,7 @@ fn record(graph: &Graph, steps: &mut ByThread<Step>, t: ThreadId, step: Step) {
 impl Analysis for Velodrome {
     fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
         self.reserve(&batch.counts);
-        for (event, at) in batch.events.iter().zip(batch.first..) {
-            self.event(event, at);
-            if self.options.first_only && !self.cycles.is_empty() {
-                return ControlFlow::Break(());
-            }
-        }
-        ControlFlow::Continue(())
+        each_event(self, self.options, batch, |engine, number, event| engine.event(event, number))
     }
 
     fn finish(&mut self) {}

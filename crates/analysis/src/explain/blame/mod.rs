@@ -1,20 +1,19 @@
 //! All refuted blocks of a trace: those that no reordering of independent events makes serial.
 //!
 //! A block of transaction T is refuted when events d' and d of the block and e outside of T are
-//! ordered d' < e < d. It takes vector clocks over single operations to see this: when d receives
-//! a clock from *another* thread, the entry for its own thread is the latest event d' that the
-//! sender knows, and all open blocks that hold d' are refuted. They are the outermost ones, because
-//! of two open blocks the inner one begins later. What a thread sent to itself proves nothing, so
+//! ordered d' < e < d. Vector clocks over single operations show this: when d receives a clock from
+//! *another* thread, the entry for its own thread is the latest event d' that the sender knows, and
+//! all open blocks that hold d' are refuted. They are the outermost ones, because of two open
+//! blocks the inner one begins later. A clock that a thread receives from itself proves nothing, so
 //! channels with several senders (readers, shared releases, posts, arrivals) keep them apart.
 //!
-//! A clock entry only ever matters while the transaction that it points into runs: blocks that
-//! begin later are not refuted by it. So clocks are short lists, of running transactions only;
-//! most are empty. A sender leaves the number of a *snapshot* of its clock, which is made when it
-//! has learned something since the last one; those that nobody needs any more are swept out from
-//! time to time, and with them all that has become dead.
+//! A clock entry only matters while the transaction that it points into runs: it does not refute
+//! blocks that begin later. So clocks are short lists, of running transactions only; most are
+//! empty. A sender leaves the number of a *snapshot* of its clock, which is made when the clock has
+//! changed since the last one. A sweep now and then drops unused snapshots and all that is dead.
 //!
-//! This sees every event of traces with hundreds of millions of them, most of which are accesses
-//! that no other thread has anything to do with: those are a look at one cell and a store.
+//! This pass takes every event of traces with hundreds of millions of them, most of which are
+//! accesses that matter to no other thread: those cost one load and one store of a cell.
 
 #[cfg(test)]
 mod tests;
@@ -23,39 +22,39 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use paceline_trace::{Batch, Event, EventNo, LabelId, Op, ThreadId, VarId};
+use paceline_trace::{Batch, Event, EventNo, LabelId, Op, ThreadId, VarId, ops};
 
 use crate::Analysis;
 use crate::engine::channel::{Channel, Channels};
 use crate::explain::BlockRef;
 use crate::explain::contested::Contested;
 
-/// The latest event of a thread's running transaction that is known to come before. A clock is a
-/// list of these, in the order of threads.
+/// The latest event of a thread's running transaction that is known to have happened before. A clock
+/// is a list of these, in the order of threads.
 type Entry = (ThreadId, EventNo);
 
 fn latest(known: &[Entry], thread: ThreadId) -> EventNo {
     known.binary_search_by_key(&thread, |e| e.0).map_or(0, |i| known[i].1)
 }
 
-/// Adds what is told to what is known, the later of two entries of a thread. Returns whether
-/// anything of it is news.
-fn add(known: &[Entry], told: impl Iterator<Item = Entry>, all: &mut Vec<Entry>) -> bool {
+/// Joins what was received into what is known, keeping the later of two entries of a thread. Returns
+/// whether anything is new.
+fn join(known: &[Entry], received: impl Iterator<Item = Entry>, all: &mut Vec<Entry>) -> bool {
     let mut known = known.iter().copied().peekable();
-    let mut is_news = false;
+    let mut is_new = false;
     all.clear();
-    for entry in told {
+    for entry in received {
         all.extend(std::iter::from_fn(|| known.next_if(|k| k.0 < entry.0)));
         let same = known.next_if(|k| k.0 == entry.0);
         let later = same.filter(|k| k.1 >= entry.1);
-        is_news |= later.is_none();
+        is_new |= later.is_none();
         all.push(later.unwrap_or(entry));
     }
     all.extend(known);
-    is_news
+    is_new
 }
 
-/// The clocks that stamps refer to.
+/// The clocks that stamps refer to, by number.
 struct Snapshots {
     /// Where each ends in `entries`; it starts where the one before ends. The first is empty.
     ends: Vec<u32>,
@@ -85,7 +84,7 @@ impl Snapshots {
     }
 }
 
-/// What a sender leaves behind.
+/// What a sender leaves for later receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stamp {
     thread: ThreadId,
@@ -95,22 +94,22 @@ struct Stamp {
     at: EventNo,
 }
 
-/// A stamp that nobody has left.
-const NOBODY: Stamp = Stamp { thread: ThreadId(u32::MAX), known: EMPTY, at: 0 };
+/// No stamp.
+const NO_STAMP: Stamp = Stamp { thread: ThreadId(u32::MAX), known: EMPTY, at: 0 };
 
 const NO_LIST: u32 = u32::MAX;
 
 /// A variable or a lock: what the last write (release) left, and the reads (shared releases) since.
 #[derive(Clone, Copy)]
 struct Cell {
-    sole: Stamp,
-    /// One of those who share is kept here: mostly there is no other.
-    sharer: Stamp,
-    /// Further ones, in a list of their own.
+    exclusive: Stamp,
+    /// The stamp of one reader (shared release): most often there is no other.
+    shared: Stamp,
+    /// A list of further ones.
     more: u32,
 }
 
-const UNTOUCHED: Cell = Cell { sole: NOBODY, sharer: NOBODY, more: NO_LIST };
+const UNTOUCHED: Cell = Cell { exclusive: NO_STAMP, shared: NO_STAMP, more: NO_LIST };
 
 /// All variables, or all locks.
 #[derive(Default)]
@@ -127,13 +126,12 @@ impl Cells {
         }
     }
 
-    /// The stamp of one more who shares. A thread's later stamp holds all that matters of its
-    /// earlier one.
+    /// Records a read (shared release). A thread's later stamp replaces its earlier one.
     #[inline(always)]
     fn share(&mut self, index: usize, stamp: Stamp) {
         let cell = &mut self.cells[index];
-        if cell.sharer.thread == stamp.thread || cell.sharer == NOBODY {
-            cell.sharer = stamp;
+        if cell.shared.thread == stamp.thread || cell.shared == NO_STAMP {
+            cell.shared = stamp;
         } else {
             self.share_more(index, stamp);
         }
@@ -150,7 +148,7 @@ impl Cells {
         put(&mut self.lists[cell.more as usize], stamp);
     }
 
-    /// Whoever writes or releases has received all that was left here before.
+    /// Records a write (release), which has received all stamps here.
     #[inline(always)]
     fn replace(&mut self, index: usize, stamp: Stamp) {
         let cell = &mut self.cells[index];
@@ -158,20 +156,20 @@ impl Cells {
             self.lists[cell.more as usize].clear();
             self.free_lists.push(cell.more);
         }
-        *cell = Cell { sole: stamp, ..UNTOUCHED };
+        *cell = Cell { exclusive: stamp, ..UNTOUCHED };
     }
 
-    /// What those who share have left.
+    /// The stamps of readers (shared releases).
     fn shared(&self, index: usize) -> impl Iterator<Item = Stamp> {
         let cell = &self.cells[index];
         let more = self.lists.get(cell.more as usize).map_or(&[][..], Vec::as_slice);
-        [cell.sharer].into_iter().chain(more.iter().copied())
+        [cell.shared].into_iter().chain(more.iter().copied())
     }
 
     fn sweep(&mut self, sweep: &mut Sweep) {
         for cell in &mut self.cells {
-            cell.sole = sweep.stamp(cell.sole);
-            cell.sharer = sweep.stamp(cell.sharer);
+            cell.exclusive = sweep.stamp(cell.exclusive);
+            cell.shared = sweep.stamp(cell.shared);
         }
         self.lists.iter_mut().for_each(|list| sweep.list(list));
     }
@@ -184,12 +182,12 @@ fn put(stamps: &mut Vec<Stamp>, stamp: Stamp) {
     }
 }
 
-/// Forgets what has become dead since it was sent, and the snapshots that nobody needs.
+/// Drops stamps and entries that have become dead since they were sent, and unused snapshots.
 struct Sweep<'a> {
     begins: &'a [EventNo],
     old: Snapshots,
     new: Snapshots,
-    /// The new number of each snapshot that is needed.
+    /// The new number of each snapshot that is still used.
     numbers: Vec<Option<u32>>,
     live: Vec<Entry>,
 }
@@ -213,17 +211,17 @@ impl<'a> Sweep<'a> {
     }
 
     fn stamp(&mut self, stamp: Stamp) -> Stamp {
-        if stamp == NOBODY {
+        if stamp == NO_STAMP {
             return stamp;
         }
         let known = self.number(stamp.known);
         let is_dead = known == EMPTY && !is_live(self.begins, (stamp.thread, stamp.at));
-        if is_dead { NOBODY } else { Stamp { known, ..stamp } }
+        if is_dead { NO_STAMP } else { Stamp { known, ..stamp } }
     }
 
     fn list(&mut self, stamps: &mut Vec<Stamp>) {
         stamps.iter_mut().for_each(|stamp| *stamp = self.stamp(*stamp));
-        stamps.retain(|stamp| *stamp != NOBODY);
+        stamps.retain(|stamp| *stamp != NO_STAMP);
     }
 }
 
@@ -251,8 +249,8 @@ struct Knowledge {
     begins: Vec<EventNo>,
     snapshots: Snapshots,
     refuted: Vec<BlockRef>,
-    /// Scratch.
-    all: Vec<Entry>,
+    /// Memory for [`join`].
+    joined: Vec<Entry>,
 }
 
 const NOTHING_RUNS: EventNo = EventNo::MAX;
@@ -293,7 +291,7 @@ impl Knowledge {
         Stamp { thread: id, known, at: if thread.blocks.is_empty() { 0 } else { thread.last } }
     }
 
-    /// A child that has not acted has nothing to say; its fork speaks for itself.
+    /// A child without events sends what its fork sent.
     fn stamp_of_joined(&mut self, child: ThreadId) -> Stamp {
         let stamp = self.stamp(child);
         match &self.threads[child.index()] {
@@ -302,11 +300,11 @@ impl Knowledge {
         }
     }
 
-    /// A thread that knows a later event of the sender's transaction knows all that it knew, and
-    /// has been refuted by it.
+    /// A thread receives a stamp. If it already knows a later event of the sender's transaction,
+    /// there is nothing to learn, and its blocks were refuted then.
     #[inline(always)]
     fn receive(&mut self, thread: ThreadId, stamp: Stamp) {
-        if stamp.thread == thread || stamp == NOBODY {
+        if stamp.thread == thread || stamp == NO_STAMP {
             return;
         }
         let known = &self.threads[thread.index()].known;
@@ -326,17 +324,17 @@ impl Knowledge {
     }
 
     fn learn(&mut self, id: ThreadId, stamp: Stamp) {
-        let Knowledge { threads, begins, snapshots, all, .. } = self;
+        let Knowledge { threads, begins, snapshots, joined, .. } = self;
         let thread = &mut threads[id.index()];
-        let told = snapshots.of(stamp.known);
-        // A sender does not know itself: its own entry goes where it belongs.
-        let (before, after) = told.split_at(told.partition_point(|e| e.0 < stamp.thread));
-        let told =
+        let sent = snapshots.of(stamp.known);
+        // A sender's clock has no entry for itself: the stamp's event is inserted.
+        let (before, after) = sent.split_at(sent.partition_point(|e| e.0 < stamp.thread));
+        let sent =
             before.iter().copied().chain([(stamp.thread, stamp.at)]).chain(after.iter().copied());
-        let matters = told.filter(|&entry| entry.0 != id && is_live(begins, entry));
-        if add(&thread.known, matters, all) {
+        let matters = sent.filter(|&entry| entry.0 != id && is_live(begins, entry));
+        if join(&thread.known, matters, joined) {
             thread.known.clear();
-            thread.known.extend(all.iter().filter(|&&entry| is_live(begins, entry)));
+            thread.known.extend(joined.iter().filter(|&&entry| is_live(begins, entry)));
             thread.snapshot = None;
         }
     }
@@ -345,17 +343,18 @@ impl Knowledge {
 /// Finds the refuted blocks.
 pub struct Blame {
     knowledge: Knowledge,
-    /// The variables that are worth a look, if that is known.
+    /// The variables that can be part of conflicts, if that is known.
     contested: Option<Arc<Contested>>,
     variables: Cells,
     locks: Cells,
     /// Semaphores and barriers.
     channels: Channels,
     sent: HashMap<Channel, Vec<Stamp>>,
-    /// So much is kept before what is dead is swept out.
+    /// A sweep is due when this much is kept.
     sweep_at: usize,
 }
 
+/// A sweep is not worth its cost for less than this.
 const FEWEST_KEPT: usize = 1 << 12;
 
 impl Default for Blame {
@@ -366,7 +365,7 @@ impl Default for Blame {
                 begins: Vec::new(),
                 snapshots: Snapshots::new(),
                 refuted: Vec::new(),
-                all: Vec::new(),
+                joined: Vec::new(),
             },
             contested: None,
             variables: Cells::default(),
@@ -379,14 +378,14 @@ impl Default for Blame {
 }
 
 impl Blame {
-    /// For a trace in which no others than these variables can be in conflicts.
+    /// Starts the analysis of a trace in which only these variables can be part of conflicts.
     pub fn among(contested: Option<Arc<Contested>>) -> Blame {
         Blame { contested, ..Blame::default() }
     }
 
-    /// Where a variable is kept, if it matters.
+    /// The index of a variable's cell, if it matters.
     #[inline(always)]
-    fn place(contested: Option<&Contested>, x: VarId) -> Option<usize> {
+    fn cell_of(contested: Option<&Contested>, x: VarId) -> Option<usize> {
         contested.map_or(Some(x.index()), |contested| contested.number(x))
     }
 
@@ -402,34 +401,29 @@ impl Blame {
         knowledge.threads[thread.index()].last = number;
         match op {
             Op::Read(x) | Op::AtomicRead(x) => {
-                if let Some(x) = Blame::place(contested.as_deref(), x) {
-                    knowledge.receive(thread, variables.cells[x].sole);
+                if let Some(x) = Blame::cell_of(contested.as_deref(), x) {
+                    knowledge.receive(thread, variables.cells[x].exclusive);
                     variables.share(x, knowledge.stamp(thread));
                 }
             }
             Op::Write(x) | Op::AtomicWrite(x) | Op::AtomicUpdate(x) => {
-                if let Some(x) = Blame::place(contested.as_deref(), x) {
-                    knowledge.receive(thread, variables.cells[x].sole);
+                if let Some(x) = Blame::cell_of(contested.as_deref(), x) {
+                    knowledge.receive(thread, variables.cells[x].exclusive);
                     variables.shared(x).for_each(|s| knowledge.receive(thread, s));
                     variables.replace(x, knowledge.stamp(thread));
                 }
             }
             Op::Acquire(l) | Op::PostWait(l) => {
-                knowledge.receive(thread, locks.cells[l.index()].sole);
+                knowledge.receive(thread, locks.cells[l.index()].exclusive);
                 locks.shared(l.index()).for_each(|s| knowledge.receive(thread, s));
             }
-            Op::AcquireShared(l) => knowledge.receive(thread, locks.cells[l.index()].sole),
+            Op::AcquireShared(l) => knowledge.receive(thread, locks.cells[l.index()].exclusive),
             Op::Release(l) | Op::PreWait(l) => locks.replace(l.index(), knowledge.stamp(thread)),
             Op::ReleaseShared(l) => locks.share(l.index(), knowledge.stamp(thread)),
             Op::Begin(label) => knowledge.enter_block(number, event, label),
             Op::End(_) => knowledge.leave_block(thread),
             Op::Yield | Op::Notify(_) => {}
-            Op::Fork(_)
-            | Op::Join(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => self.rare_event(event),
+            ops!(Thread | Semaphore | Barrier) => self.rare_event(event),
         }
     }
 
@@ -446,7 +440,7 @@ impl Blame {
         let Some(channel) = ports.sends else { return };
         let stamp = knowledge.stamp(event.thread);
         if let Channel::Thread(child) = channel {
-            // The child starts with what the fork knows.
+            // The child starts with the clock of the fork.
             knowledge.threads[child.index()].forked_by = Some(stamp.thread);
             knowledge.learn(child, stamp);
         } else {
@@ -458,7 +452,7 @@ impl Blame {
         let kept = |blame: &Blame| blame.knowledge.snapshots.entries.len() + blame.sent.len();
         if kept(self) > self.sweep_at {
             self.sweep();
-            // All cells were looked at: that must not happen too often.
+            // A sweep visits all cells, so it must not happen too often.
             let cells = self.variables.cells.len() + self.locks.cells.len();
             self.sweep_at = FEWEST_KEPT.max(kept(self) * 2).max(cells);
         }

@@ -10,7 +10,7 @@ fn refuted(trace: &Trace, sweep_at: usize) -> Vec<EventNo> {
     refuted_by(Blame { sweep_at, ..Blame::default() }, trace)
 }
 
-/// The same without a look at what is in no conflict.
+/// The same without the variables that cannot be part of a conflict.
 fn refuted_among_contested(trace: &Trace) -> Vec<EventNo> {
     let mut touches = Touches::default();
     touches.events(&trace.batch());
@@ -41,7 +41,7 @@ fn the_blocks_around_both_ends_are_refuted() {
 }
 
 #[test]
-fn what_comes_back_from_the_thread_itself_proves_nothing() {
+fn what_a_thread_receives_from_itself_proves_nothing() {
     for line in [
         "2:w(x) 1:begin(p) 1:w(x) 1:r(x)",
         "1:begin(p) 1:post(s) 2:post(s) 1:take(s)",
@@ -65,7 +65,7 @@ fn fork_join_and_barriers_refute() {
     assert_eq!(of(&format!("1:begin(p) {twice}")), [1]);
 }
 
-/// Which events come before which.
+/// `before[f][e]` when event e happens before event f.
 fn happens_before(trace: &Trace) -> Vec<Vec<bool>> {
     let mut conflicts = Conflicts::default();
     let mut before: Vec<Vec<bool>> = Vec::new();

@@ -3,22 +3,23 @@
 //!
 //! | event | moves |
 //! |---|---|
-//! | acquires, `postwait`, `join`, `take`, barrier `exit` | right: it waits for others, so it may come later |
-//! | releases, `prewait`, `fork`, `post`, barrier `enter` | left: others wait for it, so it may come earlier |
+//! | acquires, `postwait`, `join`, `take`, barrier `exit` | right: it waits for others, so it may happen later |
+//! | releases, `prewait`, `fork`, `post`, barrier `enter` | left: others wait for it, so it may happen earlier |
 //! | accesses that [`crate::reduction::eraser`] finds protected; `yield`, `notify`, `begin`, `end` | both ways |
 //! | other accesses, atomic ones among them | neither way |
 //!
 //! The first left mover or non-mover commits the block; a right mover or non-mover after that
-//! breaks the pattern. Only the first break of a run of a block is looked at.
+//! breaks the pattern. Only the first break of a run of a block counts.
 //!
 //! Nested blocks are checked each by itself. All that an inner block does, the outer one does too,
 //! so the blocks that have committed are always the outermost ones, and so are those that have
-//! been broken: two numbers for each thread say all.
+//! been broken: two numbers for each thread are enough.
 //!
 //! Reduction knows locks only. A block that is made atomic by other means, such as the hand-over of
 //! data through a volatile variable, is reported falsely: these are warnings, never violations.
-//! They tell where to look for real ones. A block that passes is not proved either, because the
-//! lockset of a variable may yet become empty: accesses are judged by what was seen before.
+//! They show where to look for real ones. A block without a warning is not proved atomic either,
+//! because the lockset of a variable may yet become empty: accesses are judged by what was seen
+//! before.
 
 use std::ops::ControlFlow;
 
@@ -38,17 +39,17 @@ pub struct AtomizerWarning {
     pub commit: Occurrence,
     /// The event that broke the pattern.
     pub breaker: Occurrence,
-    /// What it was about.
+    /// Its operation.
     pub op: Op,
     /// The locks that its thread held; not the one that it acquires.
     pub held: Vec<LockId>,
-    /// How many runs of the block were broken at this place.
+    /// How many runs of the block were broken at this location.
     pub count: u64,
-    /// The block was really violated: see [`Atomizer::confirm`].
+    /// Whether the block was really violated: see [`Atomizer::confirm`].
     pub confirmed: bool,
 }
 
-/// How far the blocks of a thread are. The commits are those of the outermost blocks; the first
+/// The progress of a thread's blocks. The commits are those of the outermost blocks; the first
 /// `broken` of these have been reported.
 #[derive(Default)]
 struct Progress {
@@ -56,22 +57,22 @@ struct Progress {
     broken: usize,
 }
 
-/// Checks blocks by reduction; what it needs to know about locks it learns from Eraser.
+/// Checks blocks by reduction; Eraser decides which accesses are protected.
 #[derive(Default)]
 pub struct Atomizer {
     eraser: Eraser,
     threads: Vec<Progress>,
     warnings: Vec<AtomizerWarning>,
-    by_place: HashMap<(BlockName, Site), usize>,
+    by_key: HashMap<(BlockName, Site), usize>,
 }
 
 impl Atomizer {
-    /// One warning for each block and place.
+    /// One warning for each block and location.
     pub fn warnings(&self) -> &[AtomizerWarning] {
         &self.warnings
     }
 
-    /// What Eraser says about the same trace.
+    /// Eraser's result on the same trace.
     pub fn eraser(&self) -> &Eraser {
         &self.eraser
     }
@@ -81,7 +82,7 @@ impl Atomizer {
         &mut self.eraser
     }
 
-    /// Marks the warnings about blocks of which some run was really violated in the same trace.
+    /// Marks the warnings about blocks of which a run was really violated in the same trace.
     pub fn confirm(&mut self, violated: impl IntoIterator<Item = BlockName>) {
         let violated: HashSet<BlockName> = violated.into_iter().collect();
         for warning in &mut self.warnings {
@@ -100,7 +101,7 @@ impl Atomizer {
             Op::AtomicRead(_) | Op::AtomicWrite(_) | Op::AtomicUpdate(_) => {
                 self.non_mover(number, event);
             }
-            // The locks to be reported are those held before the event: Eraser learns of it last.
+            // A warning lists the locks held before the event, so Eraser takes it last.
             Op::Acquire(_)
             | Op::AcquireShared(_)
             | Op::PostWait(_)
@@ -134,7 +135,7 @@ impl Atomizer {
         self.commit(number, event);
     }
 
-    /// Commits the blocks that have not.
+    /// Commits the blocks that have not committed yet.
     fn commit(&mut self, number: EventNo, event: &Event) {
         let depth = self.eraser.open(event.thread).len();
         let commits = &mut self.threads[event.thread.index()].commits;
@@ -166,7 +167,7 @@ impl Atomizer {
     fn warn(&mut self, depth: usize, number: EventNo, event: &Event) {
         let block = self.eraser.open(event.thread)[depth];
         let next = self.warnings.len();
-        let at = *self.by_place.entry((block.name(), event.site)).or_insert(next);
+        let at = *self.by_key.entry((block.name(), event.site)).or_insert(next);
         if at == next {
             self.warnings.push(AtomizerWarning {
                 block,

@@ -1,4 +1,4 @@
-//! The pattern by hand, then against a regular expression of sorts.
+//! The pattern by hand, then against a matcher for the regular expression.
 
 use super::*;
 use crate::testing::random;
@@ -32,7 +32,7 @@ fn blocks_of_the_pattern_pass() {
 }
 
 #[test]
-fn other_blocks_do_not() {
+fn other_blocks_are_warned_about() {
     for (line, warning) in [
         ("1:begin(m) 1:acq(l) 1:rel(l) 1:acq(k)", (1, 3, 4)),
         ("1:begin(m) 1:racq(l) 1:rrel(l) 1:racq(l)", (1, 3, 4)),
@@ -60,7 +60,7 @@ fn nested_blocks_are_judged_by_themselves() {
 }
 
 #[test]
-fn a_warning_says_what_broke_and_under_which_locks() {
+fn a_warning_has_the_breaking_event_and_the_locks_held() {
     let trace = Trace::parse("1:begin(m) 1:acq(l) 1:acq(k) 1:rel(k) 1:acq(k)").unwrap();
     let atomizer = check(&trace);
     let [warning] = atomizer.warnings() else { panic!("{:?}", atomizer.warnings()) };
@@ -74,7 +74,7 @@ fn a_warning_says_what_broke_and_under_which_locks() {
 fn runs_of_a_block_share_a_warning() {
     let run = "1:begin(m) 1:aw(v) 1:aw(v) 1:end(m)";
     let mut trace = Trace::parse(&format!("{run} {run}")).unwrap();
-    assert_eq!(check(&trace).warnings().len(), 2, "the places differ");
+    assert_eq!(check(&trace).warnings().len(), 2, "the locations differ");
     for i in 4..8 {
         trace.events[i].site = trace.events[i - 4].site;
     }
@@ -96,7 +96,7 @@ fn a_violated_block_confirms_its_warnings() {
     assert_eq!(confirmed(&trace, BlockName::At(trace.events[0].site)), [true, false]);
 }
 
-/// A block's events as a word, and where the word stops being a prefix of the pattern.
+/// The first event at which a block's movers stop being a prefix of the pattern.
 fn first_break(movers: &[(EventNo, char)]) -> Option<EventNo> {
     let fits = |word: &str| {
         let rest = word.trim_start_matches(['R', 'B']);
@@ -109,7 +109,7 @@ fn first_break(movers: &[(EventNo, char)]) -> Option<EventNo> {
     })
 }
 
-/// How each event of the trace moves, Eraser's judgement included.
+/// The mover of each event, with Eraser deciding about accesses.
 fn movers(trace: &Trace) -> Vec<char> {
     let mut eraser = Eraser::default();
     eraser.reserve(&trace.symbols.counts());

@@ -5,21 +5,20 @@
 //! |---|---|---|
 //! | virgin | not accessed | exclusive |
 //! | exclusive | one thread so far: being initialized, no lock needed | by another thread: shared or shared-modified |
-//! | shared | read by several: no lock needed, but the locks held are noted | by a write: shared-modified |
+//! | shared | read by several: no lock needed, but the locks held are recorded | by a write: shared-modified |
 //! | shared-modified | written and shared: some lock must be left | |
 //!
 //! From the second thread on, each access removes from the variable's lockset the locks that are
 //! not held. A lock held shared protects reads only: at a write, only exclusive holders count.
 //!
 //! The discipline knows nothing of fork and join, volatile hand-over, barriers and semaphores, so
-//! what it says are warnings, never violations. Atomic accesses need no lock and are passed over.
-//! Nothing depends on the order of the trace that was observed, which is its merit: it finds
-//! what could go wrong in other schedules.
+//! it gives warnings, never violations. Atomic accesses need no lock and are skipped. Its merit is
+//! that little depends on the observed order: it finds what could go wrong in other schedules.
 
 use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
-use paceline_trace::{Batch, Event, EventNo, IdCounts, LockId, Op, Site, ThreadId, VarId};
+use paceline_trace::{Batch, Event, EventNo, IdCounts, LockId, Op, Site, ThreadId, VarId, ops};
 
 use crate::Analysis;
 use crate::occurrence::{Block, BlockName, Occurrence};
@@ -28,7 +27,7 @@ use crate::reduction::lockset::{HeldLocks, Lockset};
 /// A variable that no lock protects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EraserWarning {
-    /// The variable: the first, when several are accessed at this place.
+    /// The variable: the first one, when several are accessed at this location.
     pub var: VarId,
     /// The access that left the variable without a lock.
     pub access: Occurrence,
@@ -36,9 +35,9 @@ pub struct EraserWarning {
     pub block: Option<Block>,
     /// The locks that its thread held.
     pub held: Vec<LockId>,
-    /// How many variables lost their last lock at this place.
+    /// How many variables lost their last lock at this location.
     pub count: u64,
-    /// One of them has a real race: see [`Eraser::confirm`].
+    /// Whether one of them has a real race: see [`Eraser::confirm`].
     pub confirmed: bool,
 }
 
@@ -50,7 +49,7 @@ enum State {
     SharedModified(Lockset),
 }
 
-/// How an access fares.
+/// Whether an access is protected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Protection {
     /// By a lock, or it needs none.
@@ -61,8 +60,8 @@ pub(crate) enum Protection {
     None,
 }
 
-/// Several warnings at one place in one block are one. Without a place, they are told apart by
-/// the variable.
+/// Warnings at one location in one block are merged. Without a location, the variable distinguishes
+/// them.
 type Key = (Option<BlockName>, Site, Option<VarId>);
 
 /// Checks the lockset discipline.
@@ -70,16 +69,16 @@ type Key = (Option<BlockName>, Site, Option<VarId>);
 pub struct Eraser {
     pub(crate) held: HeldLocks,
     vars: Vec<State>,
-    /// The blocks that each thread is in.
+    /// The open blocks of each thread.
     open: Vec<Vec<Block>>,
     warnings: Vec<EraserWarning>,
-    by_place: HashMap<Key, usize>,
+    by_key: HashMap<Key, usize>,
     /// Each variable that lost its last lock, and its warning.
     unprotected: Vec<(VarId, usize)>,
 }
 
 impl Eraser {
-    /// One warning for each block and place.
+    /// One warning for each block and location.
     pub fn warnings(&self) -> &[EraserWarning] {
         &self.warnings
     }
@@ -99,7 +98,7 @@ impl Eraser {
         }
     }
 
-    /// Takes an event; for a plain access, says whether it is protected.
+    /// Takes an event; for a plain access, returns whether it is protected.
     #[inline]
     pub(crate) fn event(&mut self, number: EventNo, event: &Event) -> Protection {
         match event.op {
@@ -123,21 +122,13 @@ impl Eraser {
                 self.open[event.thread.index()].pop();
                 Protection::Protected
             }
-            Op::Fork(_)
-            | Op::Join(_)
-            | Op::Yield
-            | Op::Notify(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => Protection::Protected,
+            ops!(Atomic | Thread | Semaphore | Barrier) | Op::Yield | Op::Notify(_) => {
+                Protection::Protected
+            }
         }
     }
 
-    /// The blocks that the thread is in, outermost first.
+    /// The open blocks of the thread, outermost first.
     pub(crate) fn open(&self, thread: ThreadId) -> &[Block] {
         &self.open[thread.index()]
     }
@@ -175,10 +166,10 @@ impl Eraser {
     #[cold]
     fn warn(&mut self, var: VarId, access: Occurrence) {
         let block = self.open(access.thread).last().copied();
-        let unplaced = (access.site == Site::UNKNOWN).then_some(var);
-        let key = (block.map(|b| b.name()), access.site, unplaced);
+        let without_site = (access.site == Site::UNKNOWN).then_some(var);
+        let key = (block.map(|b| b.name()), access.site, without_site);
         let next = self.warnings.len();
-        let at = *self.by_place.entry(key).or_insert(next);
+        let at = *self.by_key.entry(key).or_insert(next);
         if at == next {
             let held = self.held.list(access.thread);
             let warning = EraserWarning { var, access, block, held, count: 0, confirmed: false };

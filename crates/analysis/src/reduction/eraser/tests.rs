@@ -34,7 +34,7 @@ fn one_thread_or_readers_only_need_none() {
 }
 
 #[test]
-fn the_first_thread_needs_no_lock_before_the_second_comes() {
+fn the_first_thread_needs_no_lock_before_a_second_accesses() {
     assert_eq!(warnings("1:w(x) 2:acq(l) 2:w(x) 2:rel(l) 1:acq(l) 1:w(x)"), []);
 }
 
@@ -46,7 +46,7 @@ fn a_lock_held_shared_protects_reads_only() {
 }
 
 #[test]
-fn a_warning_says_where_and_under_which_locks() {
+fn a_warning_has_its_location_and_the_locks_held() {
     let line = "1:begin(p) 1:w(x) 2:begin(q) 2:acq(l) 2:racq(m) 2:r(x) 2:rel(l) 2:w(x) 2:w(x)";
     let trace = Trace::parse(line).unwrap();
     let eraser = check(&trace);
@@ -58,7 +58,7 @@ fn a_warning_says_where_and_under_which_locks() {
 }
 
 #[test]
-fn variables_at_one_place_share_a_warning() {
+fn variables_at_one_location_share_a_warning() {
     let mut trace = Trace::parse("1:w(x) 1:w(y) 2:w(x) 2:w(y)").unwrap();
     for event in &mut trace.events {
         event.site = Site::number(7);
@@ -68,7 +68,7 @@ fn variables_at_one_place_share_a_warning() {
     for event in &mut trace.events {
         event.site = Site::UNKNOWN;
     }
-    assert_eq!(check(&trace).warnings().len(), 2, "an unknown place tells nothing");
+    assert_eq!(check(&trace).warnings().len(), 2, "an unknown location merges nothing");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_race_confirms_a_warning() {
     assert_eq!(confirmed, [false, true]);
 }
 
-/// The discipline over the whole past of a variable: which accesses leave it without a lock?
+/// The discipline over all accesses of a variable: which ones leave it without a lock?
 fn reference(trace: &Trace) -> Vec<EventNo> {
     let mut held: Vec<(ThreadId, LockId, bool)> = Vec::new();
     // For each access: variable, thread, whether it writes, and the locks that protect it.
@@ -120,7 +120,7 @@ fn reference(trace: &Trace) -> Vec<EventNo> {
 }
 
 #[test]
-fn the_state_machine_agrees_with_the_whole_past() {
+fn the_state_machine_agrees_with_the_definition() {
     let (all, warned) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     random::check(3000, 40, |trace| {
         let expected = reference(trace);

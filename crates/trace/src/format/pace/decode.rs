@@ -6,14 +6,14 @@ use std::io::{self, Read};
 use super::names::{take_names, take_number};
 use super::notes;
 use super::predict::{
-    HAS_SITE, HAS_THREAD, LENGTHS, LOOK, Limits, Memory, OTHER_TAGS, SHAPES, Shape, WIDE, WIDE_TAG,
-    unzigzag,
+    FieldLayout, HAS_SITE, HAS_THREAD, LAYOUTS, LENGTHS, LOOK, Limits, Memory, OTHER_TAGS, WIDE,
+    WIDE_TAG, unzigzag,
 };
 use super::{
     BLOCK, BLOCK_HEADER_LEN, BlockHeader, FOOTER_LEN, Footer, HEADER_LEN, INDEX, INDEX_ENTRY_LEN,
     IndexEntry, NOTES, checksum, decode_header,
 };
-use crate::error::{Error, Place};
+use crate::error::{Error, Position};
 use crate::event::{Event, EventNo, Op};
 use crate::ids::{Site, ThreadId};
 use crate::source::{BATCH, Batch, Blocks, Lines, Skipped, Source};
@@ -65,10 +65,10 @@ pub(super) struct Block {
 /// All that is looked up to decode an event: in one piece, so that one register finds it.
 struct State {
     memory: Memory,
-    /// [`LENGTHS`], apart from the shapes: each event waits for the length of the one before.
+    /// [`LENGTHS`], apart from the layouts: each event waits for the length of the one before.
     lengths: [u8; 256],
-    /// [`SHAPES`].
-    shapes: [Shape; 256],
+    /// [`LAYOUTS`].
+    layouts: [FieldLayout; 256],
     limits: Limits,
 }
 
@@ -263,7 +263,7 @@ impl PaceReader {
     }
 
     fn damaged(&self, message: impl Into<String>) -> Error {
-        Error::damaged(Place { line: None, event: Some(self.next) }, message)
+        Error::damaged(Position { line: None, event: Some(self.next) }, message)
     }
 }
 
@@ -301,7 +301,7 @@ impl Block {
     pub(super) fn new(symbols: &Symbols) -> Block {
         let state = State {
             memory: Memory::new(),
-            shapes: SHAPES,
+            layouts: LAYOUTS,
             lengths: LENGTHS,
             limits: Limits::new(symbols),
         };
@@ -409,22 +409,22 @@ impl State {
         before: Before,
         slot: &mut Event,
     ) -> Option<Taken> {
-        let shape = &self.shapes[usize::from(tag)];
+        let layout = &self.layouts[usize::from(tag)];
         let has_thread = tag & HAS_THREAD;
         let named = u32::from(fields[0]);
         let fields = u64::from_le_bytes(*fields[usize::from(has_thread)..].first_chunk()?);
         let thread = select_unpredictable(has_thread == 0, before.thread, named);
         let last_of_named = self.memory.last_site(named);
         let last = select_unpredictable(has_thread == 0, before.site, last_of_named);
-        let foretold = self.memory.next_site(last, kind);
-        let base = select_unpredictable(tag & HAS_SITE == 0, foretold, last);
-        let site_diff = (fields >> shape.site_shift) as u32 & shape.site_mask;
+        let predicted = self.memory.next_site(last, kind);
+        let base = select_unpredictable(tag & HAS_SITE == 0, predicted, last);
+        let site_diff = (fields >> layout.site_shift) as u32 & layout.site_mask;
         let codes = Codes {
             kind,
             thread,
             site: base.wrapping_add(unzigzag(site_diff)),
             last_site: last,
-            operand_diff: fields as u32 & shape.operand_mask,
+            operand_diff: fields as u32 & layout.operand_mask,
         };
         let len = usize::from(self.lengths[usize::from(tag)]);
         codes.learn(&self.limits, &mut self.memory, slot)?;
@@ -489,7 +489,7 @@ impl Codes {
 /// The header of the file.
 pub(super) fn read_header(input: &mut impl Read) -> Result<Blocks, Error> {
     let mut bytes = [0; HEADER_LEN];
-    let refuse = |message: String| Error::damaged(Place::default(), message);
+    let refuse = |message: String| Error::damaged(Position::default(), message);
     if read_up_to(input, &mut bytes)? < HEADER_LEN {
         return Err(refuse("this is not a pace file: it is shorter than a header".into()));
     }

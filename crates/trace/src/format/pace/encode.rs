@@ -211,10 +211,10 @@ fn put_event(event: &Event, limits: &Limits, out: &mut Encoder) -> bool {
 
     let switch = thread != std::mem::replace(&mut out.thread, thread);
     let last = memory.last_site(thread);
-    let foretold = memory.next_site(last, kind);
+    let predicted = memory.next_site(last, kind);
     memory.learn_site(thread, last, kind, site);
     let site_diff = zigzag(site.wrapping_sub(last));
-    let site_len = if site == foretold { 0 } else { byte_len(site_diff).max(1) };
+    let site_len = if site == predicted { 0 } else { byte_len(site_diff).max(1) };
     let known = std::mem::replace(memory.operand(site, kind), operand);
     let operand_diff = zigzag(operand.wrapping_sub(known));
     let operand_len = byte_len(operand_diff);
@@ -225,7 +225,7 @@ fn put_event(event: &Event, limits: &Limits, out: &mut Encoder) -> bool {
     }
     let direct = kind < OTHER_KIND;
     let tag = tag(switch, operand_len, site_len, kind.min(OTHER_KIND));
-    // All fields at once, the unused ones cut off behind.
+    // All fields at once, the unused ones cut off at the end.
     let mut fields = Packed { bytes: u128::from(tag), len: 1 };
     fields.push(u32::from(kind), u8::from(!direct));
     fields.push(thread, u8::from(switch));

@@ -1,17 +1,17 @@
 //! `pace`, Paceline's own format: for recorders, which must write it at low cost, and for
 //! keeping. `docs/format.md` documents it byte by byte; this is the idea.
 //!
-//! A file is a header, blocks, perhaps notes of the recorder, an index and a footer. A block holds up to 65,536 events and the
-//! names that they are the first to use, so the file is readable while it is being written, and
-//! after a crash up to its last whole block. Names and events of a block have lengths and
-//! checksums of their own: to start in the middle, a reader takes the names of the blocks before
-//! and passes over their events.
+//! A file is a header, blocks, perhaps notes of the recorder, an index and a footer. A block holds
+//! up to 65,536 events and the names that they are the first to use, so the file is readable while
+//! it is being written, and after a crash up to its last whole block. Names and events of a block
+//! have lengths and checksums of their own: to start in the middle, a reader takes the names of the
+//! blocks before and passes over their events.
 //!
 //! The reader trusts nothing: no length or count is believed before the bytes are there, and no
 //! id leaves it that has no name.
 //!
 //! - this file: the fixed parts (header, block header, index, footer);
-//! - `predict`: how an event is foretold and what its bytes mean;
+//! - `predict`: how an event is predicted and what its bytes mean;
 //! - `names`, `encode`, `decode`, `seek`: the names of a block, the writer, the reader, and
 //!   starting in the middle;
 //! - `notes`: how the trace was recorded;
@@ -43,6 +43,7 @@ const VERSION: u16 = 1;
 /// The flag of a trace whose blocks are methods.
 const METHODS: u16 = 1;
 
+/// The lengths of the parts that have a fixed one; see `docs/format.md`.
 const HEADER_LEN: usize = 16;
 const BLOCK_HEADER_LEN: usize = 36;
 const INDEX_ENTRY_LEN: usize = 24;

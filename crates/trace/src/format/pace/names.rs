@@ -73,7 +73,7 @@ pub(super) fn invalid(message: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message.into())
 }
 
-/// Appends a text behind its length, which is known after it: most are short enough for one byte.
+/// Appends a text after its length, which is known after it: most are short enough for one byte.
 fn put_with_len(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
     let start = out.len();
     out.push(0);

@@ -4,10 +4,10 @@
 //! same location touches the same variable or its neighbour. An event is written as its
 //! difference from that expectation, which is most often nothing at all.
 //!
-//! Everything here is made for a reader without branches: one tag byte selects a [`Shape`] from a
-//! table, one eight-byte load brings operand and site, and a right guess takes the same path as a
-//! wrong one, with a difference of zero. The tables are small, of fixed size and indexed by low bits,
-//! so they stay in the first-level cache and need no bounds checks.
+//! Everything here is made for a reader without branches: one tag byte selects a [`FieldLayout`]
+//! from a table, one eight-byte load brings operand and site, and a right guess takes the same path
+//! as a wrong one, with a difference of zero. The tables are small, of fixed size and indexed by
+//! low bits, so they stay in the cache and need no bounds checks.
 
 use crate::event::{Kind, NameSpace, Op};
 use crate::ids::Site;
@@ -42,7 +42,7 @@ pub(super) const KINDS: [Kind; Kind::ALL.len()] = [
 
 /// The kind field of a tag that says: the code is in the next byte.
 pub(super) const OTHER_KIND: u8 = 7;
-/// In that byte: the fields are variable-length numbers, because some do not fit a shape.
+/// In that byte: the fields are variable-length numbers, because some do not fit a layout.
 pub(super) const WIDE: u8 = 0x80;
 /// The tag of such an event.
 pub(super) const WIDE_TAG: u8 = tag(false, 0, 0, OTHER_KIND);
@@ -174,21 +174,21 @@ fn names_of(kind: Kind, symbols: &Symbols) -> (u32, usize) {
 /// Where the operand and the site are in the eight bytes after tag, kind and thread.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
-pub(super) struct Shape {
+pub(super) struct FieldLayout {
     pub operand_mask: u32,
     pub site_mask: u32,
     pub site_shift: u8,
 }
 
-/// The shape of every tag.
-pub(super) const SHAPES: [Shape; 256] = {
-    let mut shapes = [shape(0); 256];
+/// The layout of every tag.
+pub(super) const LAYOUTS: [FieldLayout; 256] = {
+    let mut layouts = [layout(0); 256];
     let mut tag = 0;
     while tag < 256 {
-        shapes[tag] = shape(tag as u8);
+        layouts[tag] = layout(tag as u8);
         tag += 1;
     }
-    shapes
+    layouts
 };
 
 /// Bit 0: a thread follows; bits 1 and 2: bytes of the operand; bits 3 and 4: bytes of the site;
@@ -197,10 +197,10 @@ pub(super) const fn tag(thread: bool, operand_len: u8, site_len: u8, kind: u8) -
     thread as u8 | operand_len << 1 | site_len << 3 | kind << 5
 }
 
-const fn shape(tag: u8) -> Shape {
+const fn layout(tag: u8) -> FieldLayout {
     let operand_len = tag >> 1 & 3;
     let site_len = tag >> 3 & 3;
-    Shape {
+    FieldLayout {
         operand_mask: (1 << (operand_len * 8)) - 1,
         site_mask: (1 << (site_len * 8)) - 1,
         site_shift: operand_len * 8,
@@ -219,6 +219,8 @@ pub(super) const LENGTHS: [u8; 256] = {
     lengths
 };
 
+// The sizes are part of the format (`docs/format.md`): sites and operands of a program's busiest
+// loops have room, and all three tables together fit into a second-level cache.
 const THREADS: usize = 1 << 8;
 const NEXT_SITES: usize = 1 << 13;
 const OPERANDS: usize = 1 << 13;
@@ -250,13 +252,13 @@ impl Memory {
     }
 
     /// The site that came after `last` the last time.
-    /// Threads share what comes after: they run the same program.
+    /// Threads share it: they run the same program.
     #[inline(always)]
     pub(super) fn next_site(&self, last: u32, kind_code: u8) -> u32 {
         self.next_sites[next_site_at(last, kind_code)]
     }
 
-    /// Learns the site of the next event of `thread`, whose last one was `last`.
+    /// Learns the site of the next event of `thread`, after one at `last`.
     #[inline(always)]
     pub(super) fn learn_site(&mut self, thread: u32, last: u32, kind_code: u8, site: u32) {
         self.next_sites[next_site_at(last, kind_code)] = site;
@@ -271,8 +273,8 @@ impl Memory {
     }
 }
 
-/// What comes next depends on whether it is a read, a write, a begin or an end: that tells the
-/// ways apart that a program takes from one place, and is a tenth of the size of a trace.
+/// What comes next depends on whether it is a read, a write, a begin or an end: that separates the
+/// ways that a program takes from one location, which saves a tenth of a trace's size.
 #[inline(always)]
 fn next_site_at(last: u32, kind_code: u8) -> usize {
     (last << 2 | u32::from(kind_code & 3)) as usize % NEXT_SITES

@@ -8,7 +8,7 @@ use super::{
     BLOCK_HEADER_LEN, BlockHeader, FOOTER_LEN, Footer, HEADER_LEN, INDEX, INDEX_ENTRY_LEN,
     IndexEntry, checksum, is_sealed,
 };
-use crate::error::{Error, Place};
+use crate::error::{Error, Position};
 use crate::event::EventNo;
 use crate::symbols::Symbols;
 
@@ -84,7 +84,7 @@ impl Walk {
             return Ok(false);
         }
         if checksum(&names) != header.names_sum || take_names(&names, &mut self.symbols).is_none() {
-            let at = Place { line: None, event: Some(header.first) };
+            let at = Position { line: None, event: Some(header.first) };
             return Err(Error::damaged(at, "a block with damaged names"));
         }
         self.offset += BLOCK_HEADER_LEN as u64 + header.body_len();

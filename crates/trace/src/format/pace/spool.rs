@@ -1,6 +1,6 @@
 //! Events kept for reading them again in the same process: the events of `pace` without anything
-//! that such a reader has no need of. The names are at hand already, so none are written; nobody
-//! else reads the file, so there is no header, checksum or index.
+//! that such a reader has no need of. The names are at hand already, so none are written; no other
+//! program reads the file, so there is no header, checksum or index.
 //!
 //! A block is `u32` number of events, `u32` bytes, and the events.
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::decode::{Block, read_part, read_up_to};
 use super::encode::{Encoder, NoName, no_name};
 use super::predict::Limits;
-use crate::error::{Error, Place};
+use crate::error::{Error, Position};
 use crate::source::{BATCH, Batch, Lines, Skipped, Source};
 use crate::symbols::Symbols;
 
@@ -86,7 +86,7 @@ impl<R: Read> SpoolReader<R> {
 }
 
 fn changed() -> Error {
-    Error::damaged(Place::default(), "the copy of the events has been changed by somebody")
+    Error::damaged(Position::default(), "the copy of the events was changed while it was in use")
 }
 
 impl<R: Read + Send> Source for SpoolReader<R> {

@@ -63,7 +63,7 @@ fn sites_of_all_kinds_are_neighbours_of_zero() {
 
 #[test]
 fn a_block_made_by_hand_is_read() {
-    // Reads y at site 4; the other thread does the same, as foretold.
+    // Reads y at site 4; the other thread does the same, as predicted.
     let events = [0b0000_1010, 2, 10, 0b0000_0001, 1];
     let read =
         |thread, var, site| Event { thread: ThreadId(thread), op: Op::Read(VarId(var)), site };

@@ -55,7 +55,7 @@ operations! {
     ClassAccessed Class = "ClassAccssed",
 }
 
-/// What stands behind the name of an operation.
+/// What follows the name of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// `(t,object.field)` or `(t,array[index])`, perhaps values, the tool's state, the location.
@@ -125,32 +125,32 @@ fn event_text(line: &[u8]) -> Option<&[u8]> {
     Some(&indented[start..])
 }
 
-/// A field's name holds no parenthesis, but a value behind it may: `x_I)[3 -> 4]  Final  A.java:1:2`.
+/// A field's name holds no parenthesis, but a value after it may: `x_I)[3 -> 4]  Final
+/// A.java:1:2`.
 #[inline(always)]
 fn access(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let close = memchr::memchr(b')', rest)?;
-    let (operand, behind) = (&rest[..close], &rest[close + 1..]);
-    if behind.is_empty() {
+    let (operand, tail) = (&rest[..close], &rest[close + 1..]);
+    if tail.is_empty() {
         return Some((operand, b""));
     }
-    let location = memchr::memrchr(b' ', behind)? + 1;
-    (matches!(behind[0], b' ' | b'[') && !holds_event(behind))
-        .then_some((operand, &behind[location..]))
+    let location = memchr::memrchr(b' ', tail)? + 1;
+    (matches!(tail[0], b' ' | b'[') && !holds_event(tail)).then_some((operand, &tail[location..]))
 }
 
 fn volatile(rest: &[u8]) -> Option<&[u8]> {
     let close = memchr::memchr(b')', rest)?;
-    let behind = &rest[close + 1..];
-    let fine = matches!(behind.first(), None | Some(b' ' | b'[')) && !holds_event(behind);
+    let tail = &rest[close + 1..];
+    let fine = matches!(tail.first(), None | Some(b' ' | b'[')) && !holds_event(tail);
     fine.then_some(&rest[..close])
 }
 
 /// The descriptor has the first closing parenthesis, the event the second.
 #[inline(always)]
 fn method(operation: Operation, rest: &[u8]) -> Option<&[u8]> {
-    let (method, behind) = method_part(rest)?;
-    let caller = operation == Operation::Enter && behind.starts_with(b" from ");
-    (behind.is_empty() || caller && !holds_event(behind)).then_some(method)
+    let (method, tail) = method_part(rest)?;
+    let caller = operation == Operation::Enter && tail.starts_with(b" from ");
+    (tail.is_empty() || caller && !holds_event(tail)).then_some(method)
 }
 
 #[inline(always)]
@@ -180,7 +180,7 @@ fn is_known(name: &[u8]) -> bool {
 /// The longest name: far beyond any real one.
 const LONGEST_NAME: usize = 1 << 16;
 
-/// RoadRunner numbers its threads; -1 is one whose number has been given to another since.
+/// RoadRunner numbers its threads; -1 is one that has lost its number to another.
 pub(super) fn is_thread(name: &[u8]) -> bool {
     let digits = name.strip_prefix(b"-").unwrap_or(name);
     (1..=20).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
@@ -215,7 +215,7 @@ fn is_type(text: &[u8]) -> bool {
     }
 }
 
-/// What a line is that [`take_apart`] or the checks behind it have refused.
+/// What a line is that [`take_apart`] or the checks after it have refused.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Refused {
     /// Output of the observed program, or of RoadRunner about itself.
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_told_apart() {
+    fn what_is_no_event_is_recognised() {
         use Refused::*;
         for (line, expected) in [
             ("hello", Foreign),

@@ -92,11 +92,12 @@ pub fn short_line(
 /// threads that take turns seldom push each other out.
 pub struct ThreadCache(Box<[(u64, ThreadId); CACHED]>);
 
+/// Sixteen kilobytes: half of a usual first-level cache.
 const CACHED: usize = 1024;
 
 impl Default for ThreadCache {
     fn default() -> Self {
-        // Nobody looks for an empty name.
+        // No thread has an empty name.
         ThreadCache(Box::new([(0, ThreadId(0)); CACHED]))
     }
 }
@@ -109,14 +110,14 @@ impl ThreadCache {
         (name, (name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % CACHED)
     }
 
-    /// The thread whose name the window starts with, if it is here.
+    /// The thread with the name that the window starts with, if it is here.
     #[inline(always)]
     fn known(&self, window: &Window, len: usize) -> Option<ThreadId> {
         let (name, place) = Self::place(window, len);
         (len.wrapping_sub(1) < 7 && self.0[place].0 == name).then_some(self.0[place].1)
     }
 
-    /// The thread whose name the window starts with.
+    /// The thread with the name that the window starts with.
     #[inline(always)]
     fn find(&mut self, window: &Window, len: usize, names: &mut Interner) -> Option<ThreadId> {
         if let Some(thread) = self.known(window, len) {

@@ -1,12 +1,12 @@
 //! A recorder can lose an event where the program cannot: when a stack is full, our own code has no
-//! room to tell that a lock was given up. Whoever takes the lock next shows that it was. So the release
-//! is put in there, late at worst, and the order is called inexact: what is found is a warning then.
+//! room to record that a lock was given up. The next acquire shows that it was. So the release is
+//! put in there, late at worst, and the order is called inexact: what is found is a warning then.
 
 use crate::event::{Event, Op};
 use crate::ids::{LockId, Site, ThreadId};
 use crate::ops;
 
-/// Who holds which lock, as far as was told.
+/// Which thread holds which lock, as far as was recorded.
 #[derive(Default)]
 pub(super) struct Holders(Vec<Option<ThreadId>>);
 

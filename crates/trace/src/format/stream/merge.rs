@@ -2,9 +2,9 @@
 //!
 //! A thread's records come in its own order. A stamped record may be taken when its version is the
 //! next of its stripe. A thread runs on until its records are used up or one of them is not next;
-//! then it waits for that version, and whoever takes the version before wakes it. So each record is
-//! looked at once or twice, whatever the number of threads, and the order depends on nothing but the
-//! bytes of the stream: reading them again gives the same trace.
+//! then it waits for that version, and the thread that takes the version before wakes it. So each
+//! record is looked at once or twice, whatever the number of threads, and the order depends on
+//! nothing but the bytes of the stream: reading them again gives the same trace.
 //!
 //! Memory is bounded by how far the chunks of one thread run ahead of those of another. The stream
 //! has one order of chunks, so waiting for the missing one means keeping those before it; recorders
@@ -51,19 +51,21 @@ impl<T> Stamped<T> {
     }
 }
 
-struct Thread<T> {
+/// The records of a thread.
+struct Lane<T> {
     /// What has not been taken; the first chunk from `at` on.
     chunks: VecDeque<Vec<Stamped<T>>>,
     at: usize,
-    /// It waits for a version, or is on the list of those who can go on.
+    /// It waits for a version, or is on the list of those that can go on.
     is_listed: bool,
 }
 
 /// The next version of a stripe, and above it, how many threads wait for one. So the usual case,
-/// that nobody waits and the version is the next, is one comparison.
+/// that no thread waits and the version is the next, is one comparison.
 #[derive(Clone, Copy, Default)]
 struct Stripe(u64);
 
+/// One thread that waits.
 const WAITING: u64 = 1 << VERSION_BITS;
 
 impl Stripe {
@@ -73,7 +75,7 @@ impl Stripe {
 }
 
 /// Why a thread stops.
-enum Stop {
+enum Pause {
     /// It has no more records.
     Empty,
     /// This many records are enough for now.
@@ -84,7 +86,7 @@ enum Stop {
 
 /// Puts records in order.
 pub struct Merge<T> {
-    threads: Vec<Thread<T>>,
+    threads: Vec<Lane<T>>,
     stripes: Vec<Stripe>,
     /// The thread that waits for a stamp.
     waiting: HashMap<u64, u32>,
@@ -94,7 +96,8 @@ pub struct Merge<T> {
     spare: Vec<Vec<Stamped<T>>>,
 }
 
-/// So many used chunks are kept: allocation is not what merging should cost.
+/// So many used chunks are kept: a few threads push theirs in turns, and their memory is used again
+/// instead of being allocated.
 const SPARE: usize = 16;
 
 impl<T> Merge<T> {
@@ -111,7 +114,7 @@ impl<T> Merge<T> {
 
     /// There is one more thread.
     pub fn thread(&mut self) {
-        self.threads.push(Thread { chunks: VecDeque::new(), at: 0, is_listed: false });
+        self.threads.push(Lane { chunks: VecDeque::new(), at: 0, is_listed: false });
     }
 
     /// An empty chunk to be filled and pushed.
@@ -146,9 +149,9 @@ impl<T> Merge<T> {
         while left > 0 {
             let Some(thread) = self.ready.pop() else { break };
             match self.run(thread, &mut left, &mut each)? {
-                Stop::Enough => self.ready.push(thread),
-                Stop::Empty => self.threads[thread as usize].is_listed = false,
-                Stop::Waits(stamp) => self.wait(thread, stamp)?,
+                Pause::Enough => self.ready.push(thread),
+                Pause::Empty => self.threads[thread as usize].is_listed = false,
+                Pause::Waits(stamp) => self.wait(thread, stamp)?,
             }
         }
         Ok(most - left)
@@ -173,28 +176,28 @@ impl<T> Merge<T> {
         thread: u32,
         left: &mut usize,
         each: &mut impl FnMut(u32, &T) -> Result<(), Error>,
-    ) -> Result<Stop, Error> {
+    ) -> Result<Pause, Error> {
         while let Some(mut chunk) = self.threads[thread as usize].chunks.pop_front() {
             let at = self.threads[thread as usize].at;
             let (taken, stop) = self.run_chunk(thread, &chunk[at..], *left, each)?;
             *left -= taken;
             let state = &mut self.threads[thread as usize];
             match stop {
-                Stop::Empty => {
+                Pause::Empty => {
                     state.at = 0;
                     if self.spare.len() < SPARE {
                         chunk.clear();
                         self.spare.push(chunk);
                     }
                 }
-                Stop::Enough | Stop::Waits(_) => {
+                Pause::Enough | Pause::Waits(_) => {
                     state.at = at + taken;
                     state.chunks.push_front(chunk);
                     return Ok(stop);
                 }
             }
         }
-        Ok(Stop::Empty)
+        Ok(Pause::Empty)
     }
 
     /// Takes at most `most` records; how many, and why not more.
@@ -205,15 +208,15 @@ impl<T> Merge<T> {
         chunk: &[Stamped<T>],
         most: usize,
         each: &mut impl FnMut(u32, &T) -> Result<(), Error>,
-    ) -> Result<(usize, Stop), Error> {
+    ) -> Result<(usize, Pause), Error> {
         for (taken, Stamped { stamp, record }) in chunk[..chunk.len().min(most)].iter().enumerate()
         {
             if *stamp != NO_STAMP && !self.pass(*stamp) {
-                return Ok((taken, Stop::Waits(*stamp)));
+                return Ok((taken, Pause::Waits(*stamp)));
             }
             each(thread, record)?;
         }
-        Ok(if most < chunk.len() { (most, Stop::Enough) } else { (chunk.len(), Stop::Empty) })
+        Ok(if most < chunk.len() { (most, Pause::Enough) } else { (chunk.len(), Pause::Empty) })
     }
 
     /// Goes on with a stripe if this stamp is its next.
@@ -246,7 +249,7 @@ impl<T> Merge<T> {
     /// How many records wait for something that has not come. After the end of the stream it never
     /// will.
     pub fn stuck(&self) -> u64 {
-        let left = |thread: &Thread<T>| {
+        let left = |thread: &Lane<T>| {
             let all: usize = thread.chunks.iter().map(Vec::len).sum();
             (all - thread.at) as u64
         };
@@ -287,7 +290,7 @@ mod tests {
         let mut merge = merge(3);
         push(&mut merge, 0, &[stamped(10, 3, 2)]);
         push(&mut merge, 1, &[stamped(11, 3, 1)]);
-        assert_eq!(take(&mut merge), []);
+        assert!(take(&mut merge).is_empty());
         assert_eq!(merge.stuck(), 2);
         push(&mut merge, 2, &[stamped(12, 3, 0)]);
         assert_eq!(take(&mut merge), [12, 11, 10]);
@@ -320,8 +323,8 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told() {
-        let told = |record: Stamped<u64>, what: &str| {
+    fn damage_is_refused() {
+        let refused = |record: Stamped<u64>, what: &str| {
             let mut merge = merge(2);
             push(&mut merge, 0, &[stamped(0, 0, 0)]);
             push(&mut merge, 1, &[record]);
@@ -329,9 +332,9 @@ mod tests {
             let error = merge.take(99, |_, _| Ok(())).expect_err(what).to_string();
             assert!(error.contains(what), "{error}");
         };
-        told(stamped(0, 4, 0), "stripe 4: too high");
-        told(stamped(0, 0, 0), "stripe 0 has version 0 twice");
-        told(stamped(0, 0, 7), "stripe 0 has version 7 twice");
+        refused(stamped(0, 4, 0), "stripe 4: too high");
+        refused(stamped(0, 0, 0), "stripe 0 has version 0 twice");
+        refused(stamped(0, 0, 7), "stripe 0 has version 7 twice");
         let unknown = merge(2).push(2, Vec::new()).expect_err("unknown").to_string();
         assert!(unknown.contains("thread 2, which is not known"));
     }

@@ -1,5 +1,5 @@
-//! Recorded streams: how what several threads have sent becomes one trace. Their bytes are described
-//! in `paceline-wire`, and so is the order that their stamps stand for.
+//! Recorded streams: how what several threads have sent becomes one trace. Their bytes are
+//! described in `paceline-wire`, and so is the order that their stamps stand for.
 
 mod mend;
 pub mod merge;
@@ -8,9 +8,9 @@ mod targets;
 
 pub use reader::StreamReader;
 
-use crate::error::{Error, Place};
+use crate::error::{Error, Position};
 
 /// What is wrong with a stream.
 fn damaged(message: String) -> Error {
-    Error::damaged(Place::default(), message)
+    Error::damaged(Position::default(), message)
 }

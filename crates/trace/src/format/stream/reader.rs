@@ -9,7 +9,7 @@ use paceline_wire::{self as wire, Frame, FrameReader, Hello, Next, NoteFrame, Si
 use super::damaged;
 use super::mend::{Holders, Mended};
 use super::merge::{Merge, Stamped};
-use super::targets::{Target, TargetNo, Targets};
+use super::targets::{TargetKey, TargetNo, Targets};
 use crate::error::{Error, show_name};
 use crate::event::{Event, Kind, NameSpace, Op};
 use crate::ids::{Site, ThreadId};
@@ -36,13 +36,13 @@ pub struct StreamReader {
 struct Model {
     /// By number; the first is empty.
     names: Vec<Box<[u8]>>,
-    /// By number; the first is nobody's.
-    sites: Vec<Place>,
+    /// By number of the site; the first is [`NO_FORM`].
+    sites: Vec<RecordForm>,
     /// Scratch.
     fields: Lookups,
     elements: Lookups,
     rare: Waiting,
-    threads: Vec<Thread>,
+    threads: Vec<SentThread>,
     targets: Targets,
     holders: Holders,
     /// Shared when all has been read.
@@ -54,9 +54,9 @@ struct Model {
 /// What the records of a site say. It is made so that a record becomes an event without a branch
 /// on what it is: what comes next in a program cannot be guessed.
 #[derive(Clone, Copy)]
-struct Place {
+struct RecordForm {
     site: Site,
-    /// [`NOBODY`] if the records only order.
+    /// [`NO_THREAD`] if the records only order.
     actor: ThreadId,
     kind: Kind,
     /// What all records are about: the label of a block.
@@ -76,8 +76,8 @@ enum About {
     Site,
     /// The object, which is a thread.
     Thread,
-    /// A lock or something else that is rare, whose name is made once: that is left until its
-    /// turn has come, when the class of the object is known.
+    /// A lock or something else that is rare: its name is made once, when its turn has come and
+    /// the class of the object is known.
     Rare { is_indexed: bool },
     /// Target and object.
     Field,
@@ -85,10 +85,10 @@ enum About {
     Element,
 }
 
-/// The site 0, which nobody has: no chunk is long enough for its records.
-const NOWHERE: Place = Place {
+/// The site 0, which does not exist: no chunk is long enough for its records.
+const NO_FORM: RecordForm = RecordForm {
     site: Site::UNKNOWN,
-    actor: NOBODY,
+    actor: NO_THREAD,
     kind: Kind::Yield,
     id: 0,
     target: TargetNo(0),
@@ -97,19 +97,20 @@ const NOWHERE: Place = Place {
     about: About::Site,
 };
 
-/// A record whose target is to be looked up.
+/// A record with a target that is to be looked up.
 #[derive(Clone, Copy)]
 struct Lookup {
-    /// Its place in the chunk.
+    /// Its index in the chunk.
     at: usize,
     kind: Kind,
-    target: Target,
+    target: TargetKey,
 }
 
-/// So many targets are looked up at once.
+/// So many targets are looked up at once, so that their cache misses overlap: more than a core has
+/// under way at a time, and few enough for the first-level cache.
 const LOOKUPS: usize = 64;
 
-/// Records whose targets are to be looked up. Each is put, and counts if it should.
+/// Records with targets that are to be looked up. Each is put, and counts if it should.
 struct Lookups {
     list: [Lookup; LOOKUPS],
     len: usize,
@@ -117,7 +118,7 @@ struct Lookups {
 
 impl Lookups {
     fn new() -> Lookups {
-        let nothing = Lookup { at: 0, kind: Kind::Read, target: Target::new(TargetNo(0), 0, 0) };
+        let nothing = Lookup { at: 0, kind: Kind::Read, target: TargetKey::new(TargetNo(0), 0, 0) };
         Lookups { list: [nothing; LOOKUPS], len: 0 }
     }
 
@@ -137,7 +138,7 @@ impl Lookups {
 /// What is looked up when its turn has come.
 #[derive(Clone, Copy)]
 struct Rare {
-    target: Target,
+    target: TargetKey,
     is_indexed: bool,
 }
 
@@ -164,17 +165,17 @@ impl Waiting {
     }
 }
 
-/// Who does what only orders: no thread has this number.
-const NOBODY: ThreadId = ThreadId(u32::MAX);
+/// The actor of records that only order: no thread has this number.
+const NO_THREAD: ThreadId = ThreadId(u32::MAX);
 
 /// A thread gets an id when it acts or is forked: recorders may name others too.
-struct Thread {
+struct SentThread {
     name: Box<[u8]>,
     id: Option<ThreadId>,
 }
 
 impl StreamReader {
-    /// Reads from `input` up to the frame that says who sends; the rest when events are asked for.
+    /// Reads from `input` up to the Hello frame; the rest when events are asked for.
     pub fn new(input: Box<dyn Read + Send>) -> StreamReader {
         let mut reader = StreamReader {
             frames: None,
@@ -195,7 +196,7 @@ impl StreamReader {
         self.blocks
     }
 
-    /// Who recorded, and what there is to say about it.
+    /// How the trace was recorded, and what there is to say about it.
     pub fn recording(&self) -> &Recording {
         &self.model.recording
     }
@@ -209,7 +210,7 @@ impl StreamReader {
                 self.model.hello(&hello);
             }
             Next::Frame(_) => {
-                return Err(damaged("the stream does not say who sends it".to_owned()));
+                return Err(damaged("the stream does not start with a Hello frame".to_owned()));
             }
             Next::Over => {}
         }
@@ -240,9 +241,9 @@ impl StreamReader {
         loop {
             let StreamReader { merge, model, .. } = self;
             let most = BATCH.saturating_sub(events.len());
-            let mut actor = (u32::MAX, NOBODY);
+            let mut actor = (u32::MAX, NO_THREAD);
             let taken = merge.take(most, |thread, event| {
-                if event.thread == NOBODY {
+                if event.thread == NO_THREAD {
                     return Ok(());
                 }
                 if actor.0 != thread {
@@ -267,7 +268,7 @@ impl Model {
     fn new() -> Model {
         Model {
             names: vec![Box::default()],
-            sites: vec![NOWHERE],
+            sites: vec![NO_FORM],
             fields: Lookups::new(),
             elements: Lookups::new(),
             rare: Waiting::default(),
@@ -311,11 +312,11 @@ impl Model {
             Frame::Site(frame) => self.site(&frame)?,
             Frame::Thread { id, name } => {
                 next("thread", id, self.threads.len())?;
-                self.threads.push(Thread { name: name.into(), id: None });
+                self.threads.push(SentThread { name: name.into(), id: None });
                 merge.thread();
             }
             Frame::Note(note) => self.note(&note),
-            Frame::Hello(_) => return Err(damaged("the stream says twice who sends it".into())),
+            Frame::Hello(_) => return Err(damaged("the stream has two Hello frames".into())),
             // These two are not about meaning.
             Frame::Chunk { .. } | Frame::End => {}
         }
@@ -348,32 +349,32 @@ impl Model {
         let (file, method) = (symbols.text(&file), symbols.text(&method));
         let info = SiteInfo { file, method, line: frame.line, column: 0 };
         let site = symbols.site(info);
-        let place = self.place(frame, site, &target);
-        self.sites.push(place);
+        let form = self.form(frame, site, &target);
+        self.sites.push(form);
         Ok(())
     }
 
-    fn place(&mut self, frame: &SiteFrame, site: Site, target: &[u8]) -> Place {
+    fn form(&mut self, frame: &SiteFrame, site: Site, target: &[u8]) -> RecordForm {
         let (is_stamped, is_indexed) =
             (frame.kind.is_none_or(wire::is_stamped), frame.flags.is_indexed());
         let words = 1 + u32::from(is_stamped) + u32::from(is_indexed);
-        let place = Place { site, words, is_stamped, ..NOWHERE };
-        let Some(kind) = frame.kind else { return place };
-        let place = Place { actor: ThreadId(0), kind, ..place };
+        let form = RecordForm { site, words, is_stamped, ..NO_FORM };
+        let Some(kind) = frame.kind else { return form };
+        let form = RecordForm { actor: ThreadId(0), kind, ..form };
         match kind.name_space() {
             NameSpace::Label => {
                 let label = Arc::make_mut(&mut self.symbols).label(target);
-                Place { id: label.0, ..place }
+                RecordForm { id: label.0, ..form }
             }
-            NameSpace::Nothing => place,
-            NameSpace::Thread => Place { about: About::Thread, ..place },
+            NameSpace::Nothing => form,
+            NameSpace::Thread => RecordForm { about: About::Thread, ..form },
             NameSpace::Variable => {
                 let about = if is_indexed { About::Element } else { About::Field };
-                Place { target: self.targets.number(kind, frame.target), about, ..place }
+                RecordForm { target: self.targets.number(kind, frame.target), about, ..form }
             }
             NameSpace::Lock | NameSpace::Semaphore | NameSpace::Barrier => {
                 let about = About::Rare { is_indexed };
-                Place { target: self.targets.number(kind, frame.target), about, ..place }
+                RecordForm { target: self.targets.number(kind, frame.target), about, ..form }
             }
         }
     }
@@ -390,31 +391,31 @@ impl Model {
         let (mut at, mut touched) = (0, 0);
         while let Some(first) = words.get(at) {
             let (site, object) = wire::unpack(u64::from_le_bytes(*first));
-            let place = match self.sites.get(site as usize) {
-                Some(place) if at + place.words as usize <= words.len() => *place,
+            let form = match self.sites.get(site as usize) {
+                Some(form) if at + form.words as usize <= words.len() => *form,
                 _ => return Err(self.no_record(thread, site)),
             };
             let word = |ahead| words.get(at + ahead).map_or(0, |word| u64::from_le_bytes(*word));
             let (second, third) = (word(1), word(2));
             // Higher ones are no thread either.
             let other = u32::try_from(object).unwrap_or(u32::MAX);
-            let id = select_unpredictable(place.about == About::Thread, other, place.id);
-            let mut op = Op::new(place.kind, id);
-            let index = select_unpredictable(place.is_stamped, third, second);
-            let target = Target::new(place.target, object, index);
-            let lookup = Lookup { at: chunk.len(), kind: place.kind, target };
-            if let About::Rare { is_indexed } = place.about {
-                touched ^= self.targets.warm_other(target);
-                op = Op::new(place.kind, self.rare.put(Rare { target, is_indexed }));
+            let id = select_unpredictable(form.about == About::Thread, other, form.id);
+            let mut op = Op::new(form.kind, id);
+            let index = select_unpredictable(form.is_stamped, third, second);
+            let target = TargetKey::new(form.target, object, index);
+            let lookup = Lookup { at: chunk.len(), kind: form.kind, target };
+            if let About::Rare { is_indexed } = form.about {
+                touched ^= self.targets.prefetch_other(target);
+                op = Op::new(form.kind, self.rare.put(Rare { target, is_indexed }));
             }
-            let event = Event { thread: place.actor, op, site: place.site };
-            chunk.push(Stamped::maybe(place.is_stamped, second, event));
-            let is_full = self.fields.put(lookup, place.about == About::Field)
-                | self.elements.put(lookup, place.about == About::Element);
+            let event = Event { thread: form.actor, op, site: form.site };
+            chunk.push(Stamped::maybe(form.is_stamped, second, event));
+            let is_full = self.fields.put(lookup, form.about == About::Field)
+                | self.elements.put(lookup, form.about == About::Element);
             if is_full {
                 self.look_up(chunk);
             }
-            at += place.words as usize;
+            at += form.words as usize;
         }
         std::hint::black_box(touched);
         self.look_up(chunk);
@@ -427,9 +428,10 @@ impl Model {
         let vars = Arc::make_mut(symbols).vars.composed_mut();
         // First loops that only touch memory, so that the cache misses overlap.
         let touched =
-            fields.iter().fold(0, |sum, lookup| sum ^ targets.warm_field(lookup.target, vars));
-        let touched =
-            elements.iter().fold(touched, |sum, lookup| sum ^ targets.warm_element(lookup.target));
+            fields.iter().fold(0, |sum, lookup| sum ^ targets.prefetch_field(lookup.target, vars));
+        let touched = elements
+            .iter()
+            .fold(touched, |sum, lookup| sum ^ targets.prefetch_element(lookup.target));
         std::hint::black_box(touched);
         for &Lookup { at, kind, target } in fields {
             chunk[at].record.op = Op::new(kind, targets.field(target, names, vars));
@@ -474,7 +476,7 @@ impl Model {
 
     #[cold]
     fn was_mended(&mut self) {
-        let text = "a lock was taken or given up and the recorder could not tell";
+        let text = "a lock was taken or given up and the recorder could not record it";
         self.recording.note(NoteKind::Inexact, text, 1);
         self.publish();
     }
@@ -485,7 +487,7 @@ impl Model {
         Op::new(kind, targets.other(kind, target, is_indexed, names, symbols))
     }
 
-    /// The id of a thread. Threads of the same name are told apart by a number.
+    /// The id of a thread. Threads of the same name get a number as well.
     fn thread(&mut self, thread: u32) -> Result<ThreadId, Error> {
         let Some(known) = self.threads.get_mut(thread as usize) else {
             return Err(damaged(format!("thread {thread} is not known")));

@@ -4,7 +4,7 @@
 //! Two targets are the same only if the site's name for them, the object and the index are: a name
 //! is for reading, and never makes one of two. Since names are put together only when they are
 //! shown, that has to follow from their parts: `#` and `[` stand in a name for what they mean and
-//! nothing else, and two fields have two texts where their objects are shown alike.
+//! nothing else, and two fields have two texts where their objects are shown with the same text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use paceline_wire as wire;
 
-use crate::composed::{Class, Composed, Shown};
+use crate::composed::{Class, Composed, FieldKey, Shown};
 use crate::event::{Kind, NameSpace};
 use crate::id_table::Ids;
 use crate::interner::Interner;
@@ -24,19 +24,28 @@ pub(super) struct TargetNo(pub(super) u32);
 
 /// What a record is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Target {
-    /// What the first word of a record would be if sites were targets.
-    key: u64,
+pub(super) struct TargetKey {
+    key: FieldKey,
     /// The index, for elements.
     index: u64,
 }
 
-impl Target {
+impl TargetKey {
     #[inline(always)]
-    pub(super) fn new(number: TargetNo, object: u64, index: u64) -> Target {
-        Target { key: wire::pack(number.0, object), index }
+    pub(super) fn new(number: TargetNo, object: u64, index: u64) -> TargetKey {
+        TargetKey { key: FieldKey::new(number.0, object), index }
+    }
+
+    /// What an element is found by.
+    #[inline(always)]
+    fn element(self) -> (u64, u64) {
+        (self.key.bits(), self.index)
     }
 }
+
+/// Targets are numbered like the sites of a stream, so they have room where sites have.
+const _: () = assert!(FieldKey::NUMBER_BITS >= wire::SITE_BITS);
+const _: () = assert!(FieldKey::MAX_OBJECT >= wire::MAX_OBJECT);
 
 /// The targets of a stream. Fields are found among the variables themselves.
 #[derive(Default)]
@@ -50,11 +59,11 @@ pub(super) struct Targets {
     numbers: HashMap<(NameSpace, u32), TargetNo>,
     /// The names, by number.
     names: Vec<u32>,
-    /// What objects whose class is not known yet have variables of.
+    /// By object of a class that is not known yet: what it has variables of.
     without_class: HashMap<u64, Vec<TargetNo>>,
     /// How a field is shown in objects that are shown with this text.
     fields: HashMap<(u32, TargetNo), u32>,
-    /// Whose text that is.
+    /// The field that has this text.
     shown: HashMap<(u32, u32), TargetNo>,
 }
 
@@ -79,7 +88,7 @@ impl Targets {
         vars: &mut Composed,
     ) {
         let known = vars.class(object);
-        // Whoever says it twice says the same.
+        // A second frame says the same.
         if known != Class::UNKNOWN && known != Class::AWAITED {
             return;
         }
@@ -93,27 +102,27 @@ impl Targets {
 
     /// Touches what looking for a field will need.
     #[inline(always)]
-    pub(super) fn warm_field(&self, target: Target, vars: &Composed) -> u32 {
-        vars.warm(target.key)
+    pub(super) fn prefetch_field(&self, target: TargetKey, vars: &Composed) -> u32 {
+        vars.prefetch(target.key)
     }
 
     /// The same for an element.
     #[inline(always)]
-    pub(super) fn warm_element(&self, target: Target) -> u32 {
-        self.elements.warm((target.key, target.index))
+    pub(super) fn prefetch_element(&self, target: TargetKey) -> u32 {
+        self.elements.prefetch(target.element())
     }
 
     /// The same for what is no variable.
     #[inline(always)]
-    pub(super) fn warm_other(&self, target: Target) -> u32 {
-        self.others.warm(target.key)
+    pub(super) fn prefetch_other(&self, target: TargetKey) -> u32 {
+        self.others.prefetch(target.key.bits())
     }
 
     /// The variable that is a field, known or new.
     #[inline(always)]
     pub(super) fn field(
         &mut self,
-        target: Target,
+        target: TargetKey,
         names: &[Box<[u8]>],
         vars: &mut Composed,
     ) -> u32 {
@@ -124,7 +133,7 @@ impl Targets {
     }
 
     #[inline(never)]
-    fn new_field(&mut self, target: Target, names: &[Box<[u8]>], vars: &mut Composed) -> u32 {
+    fn new_field(&mut self, target: TargetKey, names: &[Box<[u8]>], vars: &mut Composed) -> u32 {
         self.show_target(target, names, vars);
         vars.add_field(target.key)
     }
@@ -133,21 +142,21 @@ impl Targets {
     #[inline(always)]
     pub(super) fn element(
         &mut self,
-        target: Target,
+        target: TargetKey,
         names: &[Box<[u8]>],
         vars: &mut Composed,
     ) -> u32 {
-        match self.elements.get((target.key, target.index)) {
+        match self.elements.get(target.element()) {
             Some(id) => id,
             None => self.new_element(target, names, vars),
         }
     }
 
     #[inline(never)]
-    fn new_element(&mut self, target: Target, names: &[Box<[u8]>], vars: &mut Composed) -> u32 {
+    fn new_element(&mut self, target: TargetKey, names: &[Box<[u8]>], vars: &mut Composed) -> u32 {
         self.show_target(target, names, vars);
         let id = vars.add_element(target.key, target.index);
-        self.elements.insert((target.key, target.index), id);
+        self.elements.insert(target.element(), id);
         id
     }
 
@@ -155,25 +164,25 @@ impl Targets {
     pub(super) fn other(
         &mut self,
         kind: Kind,
-        target: Target,
+        target: TargetKey,
         is_indexed: bool,
         names: &[Box<[u8]>],
         symbols: &mut Arc<Symbols>,
     ) -> u32 {
-        let element = (target.key, target.index);
+        let element = target.element();
         let known = match is_indexed {
             true => self.other_elements.get(element),
-            false => self.others.get(target.key),
+            false => self.others.get(target.key.bits()),
         };
         known.unwrap_or_else(|| {
             let symbols = Arc::make_mut(symbols);
-            let (number, object) = wire::unpack(target.key);
+            let (number, object) = (target.key.number(), target.key.object());
             let name = self.name(TargetNo(number), object, names, symbols.vars.composed());
             let name = Name { index: is_indexed.then_some(target.index), ..name };
             let id = symbols.name_space(kind).map_or(0, |space| name.intern(space));
             match is_indexed {
                 true => self.other_elements.insert(element, id),
-                false => self.others.insert(target.key, id),
+                false => self.others.insert(target.key.bits(), id),
             }
             id
         })
@@ -186,8 +195,8 @@ impl Targets {
 
     /// Sees to it that a new variable has a name.
     #[inline(always)]
-    fn show_target(&mut self, target: Target, names: &[Box<[u8]>], vars: &mut Composed) {
-        let (number, object) = wire::unpack(target.key);
+    fn show_target(&mut self, target: TargetKey, names: &[Box<[u8]>], vars: &mut Composed) {
+        let (number, object) = (target.key.number(), target.key.object());
         let mut class = vars.class(object);
         if class == Class::UNKNOWN {
             vars.set_class(object, Class::AWAITED);
@@ -210,10 +219,10 @@ impl Targets {
         }
         let name = self.name(number, object, names, vars);
         let text = (object > 0).then(|| vars.text(&without(b"#", name.shown_class())));
-        let alike = text.unwrap_or(STATIC);
-        let field = match self.fields.get(&(alike, number)) {
+        let shown_in = text.unwrap_or(STATIC);
+        let field = match self.fields.get(&(shown_in, number)) {
             Some(&field) => field,
-            None => self.field_text(alike, number, &name, vars),
+            None => self.field_text(shown_in, number, &name, vars),
         };
         vars.show(number.0, class, Shown { class: text, field });
     }
@@ -275,7 +284,7 @@ struct Name<'a> {
 
 impl Name<'_> {
     /// A name of its own. Fields that differ only in the class that declares them are rare, so
-    /// that class is told only then.
+    /// that class is shown only then.
     /// Likewise the number of an object that is a class.
     fn intern(&self, names: &mut Interner) -> u32 {
         let mut name = self.put_together(false);
@@ -372,7 +381,7 @@ mod tests {
 
         fn id(&mut self, kind: Kind, name: u32, object: u64, index: Option<u64>) -> u32 {
             let Model { targets, symbols, names } = self;
-            let target = Target::new(targets.number(kind, name), object, index.unwrap_or(0));
+            let target = TargetKey::new(targets.number(kind, name), object, index.unwrap_or(0));
             if kind.name_space() != NameSpace::Variable {
                 return targets.other(kind, target, index.is_some(), names, symbols);
             }

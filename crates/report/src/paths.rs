@@ -1,7 +1,7 @@
-//! Where in the source something is, as far as the text of a site tells: outputs that lead to
-//! files need a path and a line, not `Set.java:12`.
+//! Where in the source something is, for outputs that lead to files: as seen from the folder that a
+//! reader is in.
 
-use crate::model::Finding;
+use crate::model::{Finding, Site};
 
 /// The folder that paths are shown relative to: with a `/` at its end, or empty for none.
 #[derive(Clone, Default, Debug)]
@@ -20,30 +20,29 @@ impl Root {
     }
 }
 
-/// A file and maybe a line in it.
+/// A file and maybe a line in it: where a reader is led to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct Place<'a> {
+pub struct FileLine<'a> {
     pub file: &'a str,
     pub line: Option<u64>,
 }
 
-impl<'a> Place<'a> {
-    /// The place that a site names. `12` and `?` name none; neither does a bare method.
-    pub fn of(site: &'a str, root: &Root) -> Option<Place<'a>> {
-        let (file, line) = site.rsplit_once(':')?;
-        let line = line.parse().ok().filter(|&line| line > 0)?;
-        (!file.is_empty()).then(|| Place { file: root.relative(file), line: Some(line) })
+impl<'a> FileLine<'a> {
+    /// The line of a site. A number, or a method alone, is none.
+    pub fn of(site: &'a Site, root: &Root) -> Option<FileLine<'a>> {
+        let (file, line) = site.file_line()?;
+        Some(FileLine { file: root.relative(file), line: Some(line) })
     }
 }
 
-/// Where a finding is shown: at the block to blame; if that has no place, where the cycle leaves
+/// Where a finding is shown: at the block to blame; if that has no line, where the cycle leaves
 /// it; and else at the last event, which is the one that made it a finding.
-pub fn of_finding<'a>(finding: &'a Finding, root: &Root) -> Option<Place<'a>> {
+pub fn of_finding<'a>(finding: &'a Finding, root: &Root) -> Option<FileLine<'a>> {
     let blame = finding.blame.as_ref().map(|b| &b.site);
     let left = finding.cycle.first().map(|t| &t.edge.from.site);
     let last = finding.threads.last().map(|e| &e.site);
-    [blame, left, last].into_iter().flatten().find_map(|site| Place::of(site, root))
+    [blame, left, last].into_iter().flatten().find_map(|site| FileLine::of(site, root))
 }
 
 /// A path as a reference to a URI: relative if the path is.
@@ -68,27 +67,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sites_with_a_file_and_a_line_are_places() {
+    fn paths_are_shown_as_seen_from_the_root() {
         let root = Root::new("/home/me/project/");
-        let of = |site| Place::of(site, &root);
-        assert_eq!(of("Set.java:12"), Some(Place { file: "Set.java", line: Some(12) }));
-        let inside = Some(Place { file: "src/a.c", line: Some(7) });
-        assert_eq!(of("/home/me/project/src/a.c:7"), inside);
-        assert_eq!(of("./src/a.c:7"), inside);
-        let outside = Some(Place { file: "/usr/include/b.h", line: Some(3) });
-        assert_eq!(of("/usr/include/b.h:3"), outside);
-        assert_eq!(of("C:\\x.java:3"), Some(Place { file: "C:\\x.java", line: Some(3) }));
-        for none in ["?", "12", "Set.add", "Set.java", ":3", "a:0", "a:-1", "a:b"] {
-            assert_eq!(of(none), None, "{none}");
+        for (file, shown) in [
+            ("Set.java", "Set.java"),
+            ("/home/me/project/src/a.c", "src/a.c"),
+            ("./src/a.c", "src/a.c"),
+            ("/usr/include/b.h", "/usr/include/b.h"),
+            ("C:\\x.java", "C:\\x.java"),
+        ] {
+            let site = Site::line(file, 7);
+            let expected = Some(FileLine { file: shown, line: Some(7) });
+            assert_eq!(FileLine::of(&site, &root), expected);
         }
+        assert_eq!(FileLine::of(&Site::Number(12), &root), None);
     }
 
     #[test]
     fn a_finding_is_where_its_block_is_or_else_where_it_is_left() {
         let mut finding = crate::samples::cycle_of(2);
-        let line = |f: &Finding| of_finding(f, &Root::default()).and_then(|place| place.line);
+        let line = |f: &Finding| of_finding(f, &Root::default()).and_then(|found| found.line);
         assert_eq!(line(&finding), Some(7));
-        finding.blame.as_mut().unwrap().site = "?".to_owned();
+        finding.blame.as_mut().unwrap().site = Site::Unknown;
         assert_eq!(line(&finding), Some(5));
         finding.cycle.clear();
         assert_eq!(line(&finding), Some(22));
