@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{Folder, VIOLATION};
+use crate::json_schema::assert_valid;
+use crate::{Folder, VIOLATION, kept};
 
 /// What a field must be.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,7 @@ enum Is {
     Truth,
     List,
     Object,
+    ObjectOrNull,
 }
 
 fn fits(value: &Value, is: Is) -> bool {
@@ -25,6 +27,7 @@ fn fits(value: &Value, is: Is) -> bool {
         Is::Truth => value.is_boolean(),
         Is::List => value.is_array(),
         Is::Object => value.is_object(),
+        Is::ObjectOrNull => value.is_object() || value.is_null(),
     }
 }
 
@@ -50,7 +53,7 @@ fn report() -> Value {
 #[test]
 fn the_report() {
     let report = report();
-    assert_eq!(report["schema"], "paceline/1");
+    assert_eq!(report["schema"], "paceline/2");
     let fields = [
         ("input", Is::Object),
         ("scope", Is::Object),
@@ -109,6 +112,7 @@ fn the_findings() {
         ("rule", Is::Text),
         ("severity", Is::Text),
         ("title", Is::Text),
+        ("explanation", Is::Text),
         ("cycle", Is::List),
         ("threads", Is::List),
         ("count", Is::Number),
@@ -117,7 +121,7 @@ fn the_findings() {
         expect(finding, &fields);
         assert!(["violation", "warning"].contains(&finding["severity"].as_str().unwrap()));
         if !finding["blame"].is_null() {
-            expect(&finding["blame"], &[("label", Is::Text), ("site", Is::Text)]);
+            expect(&finding["blame"], &[("label", Is::Text), ("site", Is::ObjectOrNull)]);
         }
         list(&finding["threads"]).iter().for_each(event);
         list(&finding["cycle"]).iter().for_each(transaction);
@@ -132,8 +136,8 @@ fn event(value: &Value) {
         ("event", Is::Number),
         ("thread", Is::Text),
         ("kind", Is::Text),
-        ("target", Is::TextOrNull),
-        ("site", Is::Text),
+        ("target", Is::ObjectOrNull),
+        ("site", Is::ObjectOrNull),
     ];
     expect(value, &fields);
 }
@@ -183,9 +187,49 @@ fn the_id_of_a_bug_is_the_same_in_another_run() {
 fn a_malformed_trace() {
     let folder = Folder::new().with("bad.std", "T1|acq(l)|1 T2|acq(l)|2");
     let report = folder.run("check --format json bad.std").ends_with(2).json();
-    assert_eq!(report["schema"], "paceline/1");
+    assert_eq!(report["schema"], "paceline/2");
     assert_eq!(report["input"]["path"], "bad.std");
     assert_eq!(report["error"]["line"], 2);
     assert_eq!(report["error"]["rule"], "acquire_held");
     expect(&report["error"], &[("message", Is::Text)]);
+}
+
+/// All that a report can say about a trace, an error, and a trace without anything.
+#[test]
+fn what_is_printed_is_what_the_schema_says() {
+    let words =
+        "T1|begin(d)|1 T1|fork(T2)|2 T1|w(x)|3 T2|w(x)|4 T1|join(T2)|5 T1|end(d)|6 T1|yield|7";
+    let folder = Folder::new()
+        .with("bad.std", VIOLATION)
+        .with("fork.std", words)
+        .with("wrong.std", "T1|acq(l)|1 T2|acq(l)|2")
+        .with("nothing.std", "")
+        .with_text("known.txt", "race:y\n")
+        .with_copy("bank.rr", &kept("docs/example/bank.rr"));
+    for line in [
+        "bad.std fork.std wrong.std nothing.std bank.rr --property all --all --stats",
+        "bad.std --suppress known.txt --atomic Set.* --atomic No.such --except Main.*",
+        "bank.rr --first --filter-race-free --join-yields-to-child --max-findings 1",
+        "wrong.std --lenient",
+    ] {
+        let run = folder.run(&format!("check --format json {line}"));
+        assert!(!run.out.is_empty(), "{}", run.err);
+        let reports = serde_json::Deserializer::from_slice(&run.out).into_iter::<Value>();
+        reports.for_each(|report| assert_valid(&report.unwrap()));
+    }
+}
+
+/// A report that was saved by a version that wrote `paceline/1`.
+#[test]
+fn an_earlier_report_is_a_baseline_and_can_be_explained() {
+    let saved = kept("crates/report/tests/outputs/paceline-1.jsonl");
+    let folder = Folder::new().with_copy("old.json", &saved).with(
+        "set.std",
+        "T1|begin(Set.add)|10 T1|r(x)|11 T2|w(x)|20 T1|w(x)|12 T1|end(Set.add)|13 \
+         T1|begin|14 T1|r(y)|15 T2|w(y)|21 T1|w(y)|16 T1|end|17",
+    );
+    let run = folder.run("check set.std --property all --baseline old.json").ends_with(0);
+    assert!(run.text().contains("0 new findings; 11 are in the baseline"), "{}", run.text());
+    let run = folder.run("explain old.json --finding 89215a815a16613c").ends_with(1);
+    assert!(run.text().starts_with("violation: Account.withdraw(I)Z is not atomic\n"));
 }

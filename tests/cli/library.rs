@@ -50,6 +50,27 @@ fn a_trace_that_cannot_be_read_is_an_error() {
     assert!(Check::new().run().is_err(), "there is nothing to check");
 }
 
+/// A property needs one line in the registry: flags, help and completions know it then.
+#[test]
+fn flags_and_completions_come_from_the_registry() {
+    let folder = Folder::new().with("bad.std", VIOLATION);
+    let help = folder.run("check --help").ends_with(0);
+    let record = folder.run("record --help").ends_with(0);
+    let script = folder.run("completions bash").ends_with(0);
+    for property in paceline::property::ALL {
+        let (name, summary) = (property.info().name, property.info().summary);
+        let line = format!("- {name}:");
+        for help in [help.text(), record.text()] {
+            assert!(help.lines().any(|l| l.trim_start().starts_with(&line)), "{name}: {help}");
+            assert!(help.contains(summary), "{summary}: {help}");
+        }
+        assert!(script.text().contains(name), "{name}");
+        let report = folder.run(&format!("check --property {name} --format json bad.std")).json();
+        assert_eq!(report["scope"]["properties"], json!([name]));
+        assert!(report["verdicts"][name]["holds"].is_boolean(), "{report}");
+    }
+}
+
 /// What two runs of a program have in common: not the order of its threads, but what is found.
 fn essence(report: &Value) -> Value {
     let finding = |f: &Value| json!([f["id"], f["rule"], f["severity"], f["title"], f["blame"]]);

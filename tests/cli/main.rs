@@ -10,6 +10,8 @@ mod errors;
 mod explain;
 mod generate;
 mod json;
+#[path = "../../crates/report/tests/outputs/json_schema.rs"]
+mod json_schema;
 mod known;
 mod library;
 mod outputs;

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::json_schema;
 use super::{Folder, Run};
 
 #[path = "../../crates/scan/tests/java/mod.rs"]
@@ -54,23 +55,25 @@ fn figure_1_is_reported_with_its_fix_and_its_sites() {
 fn json_is_a_report_like_any_other() {
     let Some(folder) = compiled(&["Figure1.java"]) else { return };
     let report = folder.run("scan classes --format json").ends_with(1).json();
-    assert_eq!(report["schema"], "paceline/1");
+    json_schema::assert_valid(&report);
+    assert_eq!(report["schema"], "paceline/2");
     assert_eq!(report["code"]["classes"], 2);
-    let rules = report["code"]["rules"].as_array().unwrap();
+    let rules = report["rules"].as_array().unwrap();
     assert!(rules.iter().all(|r| !r["fix"].as_str().unwrap().is_empty()));
     let finding = &report["findings"][0];
     assert_eq!(
         (&finding["rule"], &finding["severity"]),
         (&"locked-twice".into(), &"warning".into())
     );
-    assert_eq!(finding["blame"]["site"], "figure1/Figure1.java:21");
+    let site = &finding["blame"]["site"];
+    assert_eq!((&site["file"], &site["line"]), (&"figure1/Figure1.java".into(), &21.into()));
     assert_eq!(finding["code"]["confidence"], "high");
     assert_eq!(finding["code"]["fix"], "hold the lock on `arg1` for both calls");
     let labels: Vec<&str> = finding["code"]["steps"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|s| s["label"].as_str().unwrap())
+        .map(|s| s["method"].as_str().unwrap())
         .collect();
     assert_eq!(labels, [CONTAINS, CONTAINS, DISTANCE, CONTAINS, DISTANCE]);
 }

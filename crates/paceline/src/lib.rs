@@ -114,6 +114,8 @@
 //! - [`progress`], to show how far long work has come.
 //! - [`analysis`], for the algorithms and the papers that they come from.
 
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
+
 pub mod check;
 mod error;
 mod merging;

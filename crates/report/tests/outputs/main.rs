@@ -4,7 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod agree;
+mod contract;
+mod earlier;
 mod hostile;
+mod json_schema;
 mod limits;
 mod reading;
 mod recording;
