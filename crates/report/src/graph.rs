@@ -188,7 +188,7 @@ fn lay_out(mut nodes: Vec<Node>, labels: Vec<String>, directed: bool) -> Graph {
     // comes from the other side.
     let both = if nodes.len() > 3 { 2.0 * label_width + 40.0 - box_width } else { 0.0 };
     let gap = both.max(label_width + 44.0);
-    place(&mut nodes, box_width, gap);
+    arrange(&mut nodes, box_width, gap);
     let right = nodes.iter().map(|n| n.middle.x).fold(0.0, f64::max);
     let bottom = nodes.iter().map(|n| n.middle.y).fold(0.0, f64::max);
     let loops = if nodes.len() == 1 && !labels.is_empty() { label_width + 60.0 } else { 0.0 };
@@ -205,7 +205,7 @@ fn lay_out(mut nodes: Vec<Node>, labels: Vec<String>, directed: bool) -> Graph {
 
 /// Down the first column and up the second. If that is the shorter one, its top is left free, and
 /// the last arrow turns a corner there.
-fn place(nodes: &mut [Node], box_width: f64, gap: f64) {
+fn arrange(nodes: &mut [Node], box_width: f64, gap: f64) {
     let down = nodes.len().div_ceil(2);
     let up = nodes.len() - down;
     let row = |i: f64| MARGIN + BOX_HEIGHT / 2.0 + i * (BOX_HEIGHT + ROW_GAP);

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use paceline_trace::format::std::show_op;
-use paceline_trace::{Batch, Event, EventNo, LockId, Op, Symbols, ThreadId};
+use paceline_trace::{Batch, Event, EventNo, LockId, Op, Symbols, ThreadId, ops};
 use serde::Serialize;
 
 use crate::graph::caption;
@@ -247,23 +247,12 @@ impl<W: Write> Writer<W> {
                 self.give_up(at, thread, lock)?;
                 self.hold(at, thread, lock, lock_name(lock, symbols))
             }
-            Op::Fork(_)
-            | Op::Join(_)
-            | Op::Yield
-            | Op::Notify(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_) => self.instant(at, event, symbols),
-            Op::Read(_)
-            | Op::Write(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_)
-            | Op::End(_)
-            | Op::Release(_)
-            | Op::ReleaseShared(_)
-            | Op::PreWait(_) => Ok(()),
+            ops!(Thread | Semaphore | Barrier) | Op::Yield | Op::Notify(_) => {
+                self.instant(at, event, symbols)
+            }
+            ops!(Access) | Op::End(_) | Op::Release(_) | Op::ReleaseShared(_) | Op::PreWait(_) => {
+                Ok(())
+            }
         }
     }
 
@@ -281,23 +270,13 @@ impl<W: Write> Writer<W> {
                 self.give_up(at, thread, lock)?;
                 self.hold(at, thread, lock, format!("waiting: {}", lock_name(lock, symbols)))
             }
-            Op::Begin(_)
+            ops!(Access | Thread | Semaphore | Barrier)
+            | Op::Yield
+            | Op::Begin(_)
             | Op::Acquire(_)
             | Op::AcquireShared(_)
             | Op::PostWait(_)
-            | Op::Fork(_)
-            | Op::Join(_)
-            | Op::Yield
-            | Op::Notify(_)
-            | Op::Post(_)
-            | Op::Take(_)
-            | Op::BarrierEnter(_)
-            | Op::BarrierExit(_)
-            | Op::Read(_)
-            | Op::Write(_)
-            | Op::AtomicRead(_)
-            | Op::AtomicWrite(_)
-            | Op::AtomicUpdate(_) => Ok(()),
+            | Op::Notify(_) => Ok(()),
         }
     }
 

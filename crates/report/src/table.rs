@@ -123,7 +123,7 @@ fn threads(finding: &Finding) -> Vec<&str> {
     threads
 }
 
-/// The operation and, if there is room for it, the place.
+/// The operation and, if there is room for it, the site.
 fn what(event: &Event, room: usize) -> String {
     let operation = event.operation();
     let with_site = format!("{operation} {}", event.site);

@@ -5,6 +5,7 @@ use std::fmt;
 use paceline_trace::{Kind, NameSpace};
 use serde::{Deserialize, Serialize};
 
+use super::names::named;
 use super::{Label, Site, kind_name};
 
 /// An event.
@@ -35,41 +36,22 @@ pub struct Target {
     pub name: String,
 }
 
-macro_rules! target_kinds {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What kind of thing an operation is done to.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-        pub enum TargetKind {
-            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
-        }
-
-        impl TargetKind {
-            /// Every kind.
-            pub const ALL: &[TargetKind] = &[$(TargetKind::$variant,)*];
-
-            /// The stable name.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(TargetKind::$variant => $name,)*
-                }
-            }
-        }
-    };
-}
-
-target_kinds! {
-    /// A variable: a field, an element, a key.
-    Variable = "variable",
-    /// A lock or monitor.
-    Lock = "lock",
-    /// A thread that is started or joined.
-    Thread = "thread",
-    /// A block, by its label.
-    Block = "block",
-    /// A semaphore or channel.
-    Semaphore = "semaphore",
-    /// A barrier.
-    Barrier = "barrier",
+named! {
+    /// What kind of thing an operation is done to.
+    TargetKind {
+        /// A variable: a field, an element, a key.
+        Variable = "variable",
+        /// A lock or monitor.
+        Lock = "lock",
+        /// A thread that is started or joined.
+        Thread = "thread",
+        /// A block, by its label.
+        Block = "block",
+        /// A semaphore or channel.
+        Semaphore = "semaphore",
+        /// A barrier.
+        Barrier = "barrier",
+    }
 }
 
 impl TargetKind {

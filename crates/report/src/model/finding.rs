@@ -6,6 +6,7 @@ use paceline_analysis::finding::{RuleId, Severity};
 use serde::{Deserialize, Serialize};
 
 use super::fact::fact;
+use super::names::named;
 use super::{Block, Event, Label, Remark, Site, Transaction};
 
 /// One bug.
@@ -56,37 +57,18 @@ impl Finding {
     }
 }
 
-macro_rules! explanations {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What shows a finding.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-        pub enum Explanation {
-            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
-        }
-
-        impl Explanation {
-            /// Every one.
-            pub const ALL: &[Explanation] = &[$(Explanation::$variant,)*];
-
-            /// The stable name.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Explanation::$variant => $name,)*
-                }
-            }
-        }
-    };
-}
-
-explanations! {
-    /// Transactions that form a cycle (`cycle`), and the events around it (`threads`).
-    Cycle = "cycle",
-    /// Two events in conflict that nothing orders (`threads`).
-    Unordered = "unordered",
-    /// Events one after the other (`threads`).
-    Events = "events",
-    /// Steps through code that was not run (`code`).
-    Code = "code",
+named! {
+    /// What shows a finding.
+    Explanation {
+        /// Transactions that form a cycle (`cycle`), and the events around it (`threads`).
+        Cycle = "cycle",
+        /// Two events in conflict that nothing orders (`threads`).
+        Unordered = "unordered",
+        /// Events one after the other (`threads`).
+        Events = "events",
+        /// Steps through code that was not run (`code`).
+        Code = "code",
+    }
 }
 
 /// The block to blame.
@@ -113,23 +95,15 @@ pub struct InCode {
     pub confirmed: Option<Confirmed>,
 }
 
-/// How sure a finding in code is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Confidence {
-    Low,
-    Medium,
-    High,
-}
-
-impl fmt::Display for Confidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-        })
+named! {
+    /// How sure a finding in code is.
+    Confidence {
+        /// The pattern may not be there at all.
+        Low = "low",
+        /// The pattern is there on most paths.
+        Medium = "medium",
+        /// The pattern is there on every path.
+        High = "high",
     }
 }
 

@@ -1,10 +1,42 @@
-//! Enums of other crates under the stable names that the JSON has for them.
+//! Stable names: of enums that the model has of its own, and of those of other crates.
 
 use std::fmt;
 
 use paceline_trace::{Kind, NoteKind, Rule};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Defines an enum whose variants have stable names, which stand in the JSON.
+macro_rules! named {
+    ($(#[$about:meta])* $enum:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[derive(serde::Serialize, serde::Deserialize)]
+        pub enum $enum {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
+        }
+
+        impl $enum {
+            /// Every variant.
+            pub const ALL: &[$enum] = &[$($enum::$variant,)*];
+
+            /// The stable name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($enum::$variant => $name,)*
+                }
+            }
+        }
+
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+pub(super) use named;
 
 /// The kind of an operation, by its name in traces.
 pub(crate) mod kind_name {

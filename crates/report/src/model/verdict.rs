@@ -11,6 +11,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use super::names::named;
 use super::{Block, Input, Label, RuleId, Severity, Site};
 use crate::rules::RuleInfo;
 
@@ -48,18 +49,18 @@ pub struct Verdict {
     pub cells: Vec<Cell>,
 }
 
-/// How a property fared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// It holds.
-    Holds,
-    /// It is violated, for certain.
-    Violated,
-    /// There are warnings.
-    Warned,
-    /// There was nothing that it could be decided about.
-    Empty,
+named! {
+    /// How a property fared.
+    Standing {
+        /// It holds.
+        Holds = "holds",
+        /// It is violated, for certain.
+        Violated = "violated",
+        /// There are warnings.
+        Warned = "warned",
+        /// There was nothing that it could be decided about.
+        Empty = "empty",
+    }
 }
 
 /// A named value that a table shows.

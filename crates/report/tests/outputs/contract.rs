@@ -186,7 +186,7 @@ fn every_kind_of_event_problem_and_confidence_is_valid() {
         let json = serde_json::to_string(&failure).unwrap();
         assert_eq!(serde_json::from_str::<Failure>(&json).unwrap(), failure);
     }
-    for confidence in [Confidence::Low, Confidence::Medium, Confidence::High] {
+    for &confidence in Confidence::ALL {
         let mut finding = in_code();
         finding.code.as_mut().unwrap().confidence = confidence;
         assert_kept(&samples::report_of(vec![finding]));
