@@ -33,8 +33,11 @@ final class PacelineAgent {
     /** Takes more transaction numbers, and the filter of a thread if it has none; the first number. */
     static native long moreTransactions(Thread thread);
 
-    /** Takes a stripe that other threads want too: its old value, or, as a guest, its complement. */
-    static native long seize(long stripe);
+    /**
+     * Takes a stripe that other threads want too, and sets these flags: its old value, or, as a guest
+     * of a call that holds it, the complement of its value.
+     */
+    static native long seize(long stripe, long flags);
 
     /** Where a class keeps the word of its objects (high half, 0: nowhere) and its number (low half). */
     static native long classFacts(Class<?> type);

@@ -73,8 +73,7 @@ public final class PacelineVariables {
     }
 
     @Hidden private static long begin(Thread t, long key, long first) {
-        hold(t, key);
-        t.$pacelinePending = 1;
+        holdForCall(t, key);
         return first;
     }
 
