@@ -82,6 +82,7 @@ fn finding(i: u64, name: &str) -> Finding {
         variables: Vec::new(),
         count: i + 1,
         remarks: Vec::new(),
+        reordering: None,
         code: None,
     }
 }

@@ -16,6 +16,7 @@ mod known;
 mod library;
 mod outputs;
 mod papers;
+mod predict;
 mod run;
 mod scan;
 mod surface;

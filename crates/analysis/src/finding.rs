@@ -49,6 +49,12 @@ rule_ids! {
     LOCKSET = "lockset";
     /// A block is not reducible.
     REDUCTION = "reduction";
+    /// A block that a correct reordering of the observed run refutes.
+    PREDICTED = "predicted";
+    /// A race that a correct reordering of the observed run has.
+    PREDICTED_RACE = "predicted-race";
+    /// A yield that is missing in a correct reordering of the observed run.
+    PREDICTED_YIELD = "predicted-yield";
 }
 
 impl RuleId {

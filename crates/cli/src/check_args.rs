@@ -1,7 +1,7 @@
 //! What to decide: the options that every command has that decides.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use paceline::check::Options;
+use paceline::check::{Options, PredictOptions};
 use paceline::property::{self, Property};
 use paceline::{Check, Engine};
 
@@ -28,6 +28,8 @@ pub struct CheckArgs {
     /// For cooperability: a join yields to the joined thread only
     #[arg(long)]
     join_yields_to_child: bool,
+    #[command(flatten)]
+    predict: PredictArgs,
     /// Show at most this many findings for a trace
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub max_findings: usize,
@@ -43,6 +45,7 @@ impl CheckArgs {
         options.node_counts = self.stats;
         options.join_yields_to_child = self.join_yields_to_child;
         options.max_findings = findings_wanted;
+        options.predict = self.predict.options();
         let check = Check::new().options(options);
         self.properties().into_iter().fold(check, Check::property)
     }
@@ -51,6 +54,36 @@ impl CheckArgs {
     pub fn properties(&self) -> Vec<&'static dyn Property> {
         self.property.iter().flat_map(|wanted| wanted.each()).collect()
     }
+}
+
+/// Whether other orders of the run are searched, and how.
+#[derive(clap::Args, Clone)]
+pub struct PredictArgs {
+    /// Also find what did not happen but could have: certified reorderings of the run
+    #[arg(long)]
+    predict: bool,
+    /// Reorder so many events at a time, of those that several threads have to do with
+    #[arg(long, value_name = "EVENTS", requires = "predict", default_value_t = 4096,
+        value_parser = clap::value_parser!(u32).range(2..=65536))]
+    predict_window: u32,
+    /// Search for at most so many seconds for a million events; 0 for no limit
+    #[arg(long, value_name = "SECONDS", requires = "predict", default_value_t = 4.0,
+        value_parser = seconds)]
+    predict_budget: f64,
+}
+
+impl PredictArgs {
+    /// How to search, if that is asked for.
+    pub fn options(&self) -> Option<PredictOptions> {
+        let budget = Some(self.predict_budget).filter(|seconds| *seconds > 0.0);
+        let window = self.predict_window as usize;
+        self.predict.then_some(PredictOptions { window, budget })
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|it: &f64| it.is_finite() && *it >= 0.0);
+    seconds.ok_or_else(|| "a number of seconds, 0 or more".to_owned())
 }
 
 /// What `--property` takes: one of them, or all.

@@ -8,6 +8,7 @@ use paceline_analysis::Analysis;
 use paceline_analysis::atomicity::Engine;
 use paceline_report::model::{self, Filter, Note};
 use paceline_report::recording;
+use paceline_report::rules::{self, RuleInfo};
 use paceline_trace::format::Format;
 use paceline_trace::pipeline::Reading;
 use paceline_trace::select::Selection;
@@ -40,6 +41,24 @@ pub struct Options {
     pub filter_race_free: bool,
     /// Cooperability: a join yields to the joined thread only.
     pub join_yields_to_child: bool,
+    /// Atomicity, races and cooperability: also find what other orders of the same run show.
+    pub predict: Option<PredictOptions>,
+}
+
+/// How other orders of a run are searched.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PredictOptions {
+    /// How many events that several threads have to do with are reordered at a time.
+    pub window: usize,
+    /// How many seconds the search may take for a million events; unlimited if there is no number.
+    pub budget: Option<f64>,
+}
+
+impl Default for PredictOptions {
+    fn default() -> PredictOptions {
+        let defaults = paceline_analysis::predict::Options::default();
+        PredictOptions { window: defaults.window, budget: defaults.budget }
+    }
 }
 
 /// More findings than a person reads at once.
@@ -55,6 +74,7 @@ impl Default for Options {
             node_counts: false,
             filter_race_free: false,
             join_yields_to_child: false,
+            predict: None,
         }
     }
 }
@@ -119,6 +139,13 @@ impl Check {
     #[must_use]
     pub fn filter_race_free(mut self, filter: bool) -> Check {
         self.options.filter_race_free = filter;
+        self
+    }
+
+    /// Also finds what other orders of the same run show, with certainty.
+    #[must_use]
+    pub fn predict(mut self, options: PredictOptions) -> Check {
+        self.options.predict = Some(options);
         self
     }
 
@@ -195,6 +222,10 @@ impl Check {
 
     /// Which accesses make no difference for any of the properties.
     pub(crate) fn redundant_accesses(&self) -> RedundantAccesses {
+        // In another order even a redundant read may see something else.
+        if self.options.predict.is_some() {
+            return RedundantAccesses::Keep;
+        }
         let each = self.ordered().into_iter().map(|property| property.info().redundant);
         each.min().unwrap_or_default()
     }
@@ -271,8 +302,9 @@ impl Decided<'_> {
             let info = property.info();
             findings.extend(conclusion.findings);
             said.extend(conclusion.notes);
-            conclusion.verdict.settle(info.rules, info.needs_blocks, &input);
-            decided.push((info, conclusion.verdict));
+            let rules = self.rules(info);
+            conclusion.verdict.settle(&rules, info.needs_blocks, &input);
+            decided.push((info, conclusion.verdict, rules));
         }
         let (verdicts, rules) = in_order(decided);
         if let Some(recording) = recording {
@@ -307,6 +339,13 @@ impl Decided<'_> {
         Checked { report, status }
     }
 
+    /// The rules that were looked for.
+    fn rules(&self, info: &PropertyInfo) -> Vec<RuleInfo> {
+        let predicts = self.check.options.predict.is_some();
+        let rules = info.rules.iter();
+        rules.filter(|rule| predicts || !rules::is_predicted(&rule.id)).cloned().collect()
+    }
+
     /// Whether nothing was analysed: there is no event, or no block and nothing else to decide.
     fn is_nothing(&self) -> bool {
         let needs_blocks = self.properties.iter().all(|p| p.info().needs_blocks);
@@ -335,12 +374,12 @@ impl Decided<'_> {
 
 /// The verdicts by the names of their properties, and the rules that were looked for.
 fn in_order(
-    mut decided: Vec<(&PropertyInfo, model::Verdict)>,
+    mut decided: Vec<(&PropertyInfo, model::Verdict, Vec<RuleInfo>)>,
 ) -> (model::Verdicts, Vec<model::RuleHelp>) {
-    decided.sort_by_key(|(info, _)| info.name);
+    decided.sort_by_key(|(info, ..)| info.name);
     let (mut verdicts, mut rules) = (model::Verdicts::default(), Vec::new());
-    for (info, verdict) in decided {
-        rules.extend(info.rules.iter().map(model::RuleHelp::from));
+    for (info, verdict, own) in decided {
+        rules.extend(own.iter().map(model::RuleHelp::from));
         verdicts.insert(info.name, verdict);
     }
     (verdicts, rules)

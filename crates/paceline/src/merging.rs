@@ -109,6 +109,7 @@ mod tests {
                 .map(|text| Remark::Other { text: text.to_owned() })
                 .into_iter()
                 .collect(),
+            reordering: None,
             code: None,
         }
     }

@@ -98,6 +98,7 @@ fn finding(warning: &Warning, sources: Option<&Sources>) -> Finding {
         variables: Vec::new(),
         count: 1,
         remarks: remarks(warning),
+        reordering: None,
         code: Some(InCode {
             confidence: confidence(warning.confidence),
             fix: text(&warning.fix()),

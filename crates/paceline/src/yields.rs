@@ -1,7 +1,7 @@
 //! Where yields are missing (SILVER), and how much of the code must be read with other threads in
 //! mind (interference density).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use paceline_analysis::Analysis as _;
@@ -9,11 +9,13 @@ use paceline_analysis::cooperability::{
     Cooperability, Inferred, NamedSite, Options, Reason, Reasons, merge,
 };
 use paceline_analysis::density::{self, Density, Row};
+use paceline_analysis::predict::{self, Goal, Predictor, Sharing};
 use paceline_report::compose;
 use paceline_report::model::Note;
-use paceline_trace::{Event, Source as _, Symbols};
+use paceline_trace::{Event, Site, Source as _, Symbols};
 use serde::Serialize;
 
+use crate::check::PredictOptions;
 use crate::trace_input::{TraceInput, is_incomplete, notes};
 use crate::{Status, TraceError};
 
@@ -41,6 +43,8 @@ pub struct Yields {
     pub lines: Option<u64>,
     /// Where the sources are: lines of the files that the trace names are counted there.
     pub source: Option<PathBuf>,
+    /// Also find the yields that other orders of the same run need.
+    pub predict: Option<PredictOptions>,
 }
 
 /// What one trace shows.
@@ -58,6 +62,9 @@ pub struct TraceYields {
     pub yields: Vec<u64>,
     /// The sites where a yield is missing.
     pub missing: Vec<MissingYield>,
+    /// Further sites, where one is missing in another order of this run; when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Vec<MissingYield>>,
     /// How much of the code must be read with other threads in mind.
     pub density: Points,
     /// What a reader should know about how the trace was read.
@@ -164,8 +171,12 @@ impl Yields {
         let mut cooperability = Cooperability::new(options);
         let mut density =
             Density::new(density::Options { join_yields_to_child, ..Default::default() });
+        let mut sharing = self.predict.map(|_| Sharing::default());
         let (reading, outcome) = trace.read(&mut open, |batch| {
             let _ = density.events(batch);
+            if let Some(sharing) = &mut sharing {
+                let _ = sharing.events(batch);
+            }
             cooperability.events(batch)
         });
         outcome?;
@@ -173,6 +184,10 @@ impl Yields {
         density.finish();
         let inferred = cooperability.inferred();
         let reasons = reasons(trace, options, inferred)?;
+        let predicted = self.predict.zip(sharing);
+        let predicted =
+            predicted.map(|(how, sharing)| predicted_yields(trace, how, sharing, inferred));
+        let predicted = predicted.transpose()?;
         let (counted, source_files) = match (self.lines, &self.source) {
             (None, Some(dir)) => count_sources(dir, open.symbols()),
             _ => (None, SourceFiles::default()),
@@ -180,6 +195,7 @@ impl Yields {
         let status = match () {
             () if is_incomplete(&open, &reading) => Status::Incomplete,
             () if !inferred.is_empty() => Status::Findings,
+            () if predicted.as_ref().is_some_and(|all| !all.is_empty()) => Status::Findings,
             () if reading.events == 0 => Status::Nothing,
             () => Status::Clean,
         };
@@ -190,6 +206,7 @@ impl Yields {
             first_event: cooperability.first_event(),
             yields: inferred.positions().to_vec(),
             missing: missing(inferred, &reasons, open.symbols()),
+            predicted,
             density: points(&density.row(inferred, self.lines.or(counted))),
             notes: notes(&open, &reading),
             source_files,
@@ -235,6 +252,44 @@ fn reasons(
     outcome?;
     reasons.finish();
     Ok(reasons.reasons().to_vec())
+}
+
+/// Where yields are missing in other orders of the run, each site once.
+fn predicted_yields(
+    trace: &TraceInput,
+    how: PredictOptions,
+    sharing: Sharing,
+    inferred: &Inferred,
+) -> Result<Vec<MissingYield>, TraceError> {
+    let PredictOptions { window, budget } = how;
+    let goal = Goal::Cooperability;
+    let how = predict::Options { goal, window, budget, ..predict::Options::default() };
+    let mut predictor = Predictor::new(how, sharing, inferred.positions().iter().copied());
+    let mut open = trace.open()?;
+    let (_, outcome) = trace.read(&mut open, |batch| predictor.events(batch));
+    outcome?;
+    predictor.finish();
+    let known: BTreeSet<Site> = inferred.sites().iter().map(|site| site.first.site).collect();
+    let mut sites: BTreeMap<Site, MissingYield> = BTreeMap::new();
+    for at in predictor.predicted().iter().filter_map(|it| it.shown_event) {
+        let site = at.event.site;
+        if site != Site::UNKNOWN && known.contains(&site) {
+            continue;
+        }
+        let shown = compose::event(at.number, &at.event, open.symbols());
+        let fresh = || MissingYield {
+            site: shown.site.to_string(),
+            count: 0,
+            event: at.number,
+            thread: shown.thread.clone(),
+            before: shown.operation(),
+            because: None,
+        };
+        sites.entry(site).or_insert_with(fresh).count += 1;
+    }
+    let mut all: Vec<MissingYield> = sites.into_values().collect();
+    all.sort_by_key(|missing| missing.event);
+    Ok(all)
 }
 
 fn missing(inferred: &Inferred, reasons: &[Reason], symbols: &Symbols) -> Vec<MissingYield> {

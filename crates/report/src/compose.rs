@@ -130,6 +130,7 @@ pub fn finding(finding: &Finding, rule: &RuleInfo, symbols: &Symbols) -> model::
         variables: Vec::new(),
         count: finding.count,
         remarks: Vec::new(),
+        reordering: None,
         code: None,
     }
 }

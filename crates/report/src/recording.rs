@@ -48,21 +48,32 @@ pub fn soften(recording: &Recording, findings: &mut [Finding]) {
         () if recording.has(NoteKind::Inexact) => Some(Remark::InexactOrder),
         () if !rests_on_absence(finding) => None,
         () if recording.has(NoteKind::Unmodelled) => Some(Remark::UnmodelledOrder),
+        () if finding.reordering.is_some() && leaves_out_accesses(recording) => {
+            Some(Remark::AccessesLeftOut)
+        }
         () if recording.has(NoteKind::FilteredOrder) => Some(Remark::RedundantOrder),
         () => None,
     };
     for finding in findings.iter_mut().filter(|f| f.severity == Severity::Violation) {
         if let Some(why) = why(finding) {
             finding.severity = Severity::Warning;
-            if finding.remarks.is_empty() {
+            if finding.remarks.is_empty() || finding.reordering.is_some() {
                 finding.remarks.push(why);
             }
         }
     }
 }
 
-/// Whether a finding is about two events that nothing orders. The others follow from orders that
-/// were seen: a further one could not take them back.
+/// Whether a finding is about two events that nothing orders, or about another order of events. The
+/// others follow from orders that were seen: a further one could not take them back.
 fn rests_on_absence(finding: &Finding) -> bool {
-    finding.explanation == Explanation::Unordered
+    finding.explanation == Explanation::Unordered || finding.reordering.is_some()
+}
+
+/// Whether accesses to variables that are not final were left out: what a read sees in another order
+/// may then be something else than what is known. Notes about classes and final fields are harmless.
+fn leaves_out_accesses(recording: &Recording) -> bool {
+    let is_harmless = |text: &str| text.contains("final") || text.contains("classes");
+    let filters = recording.of(NoteKind::Filter).any(|note| !is_harmless(&note.text));
+    filters || recording.has(NoteKind::FilteredOrder) || recording.has(NoteKind::Lost)
 }

@@ -180,6 +180,53 @@ pub const REDUCTION: RuleInfo = RuleInfo {
     title: Title::always("{block} may not be atomic: {operation} breaks the pattern of its locks"),
 };
 
+/// A block is not atomic in an order that was not observed.
+pub const PREDICTED: RuleInfo = RuleInfo {
+    id: RuleId::PREDICTED,
+    severity: Severity::Violation,
+    name: "Predicted",
+    short: "A block that was meant to be atomic is not, in another order of this run.",
+    full: "It did not happen in this run; this run could have gone so. The table shows the same \
+           events in another order that the same program can produce: every thread does what it \
+           did and reads what it read. In that order another thread works on the same data between \
+           two steps of the block.",
+    fix: "Hold one lock from the first to the last of these steps, or use a single atomic \
+          operation. `--witness FILE` writes the new order as a trace that `check` refutes. If the \
+          block need not be atomic, say so with `--except`.",
+    title: Title {
+        blamed: "{block} is not atomic in another order of this run",
+        unblamed: "a block is not atomic in another order of this run",
+    },
+};
+
+/// Two accesses race in an order that was not observed.
+pub const PREDICTED_RACE: RuleInfo = RuleInfo {
+    id: RuleId::PREDICTED_RACE,
+    severity: Severity::Violation,
+    name: "PredictedRace",
+    short: "Two accesses race in another order of this run.",
+    full: "It did not happen in this run; this run could have gone so. In another order that the \
+           same program can produce, the two accesses stand side by side: no lock, volatile or \
+           join orders them.",
+    fix: "Protect both accesses with the same lock, or make the variable volatile or atomic. That \
+          they were apart in this run was luck.",
+    title: Title::always("race on {target} in another order of this run"),
+};
+
+/// A yield is missing in an order that was not observed.
+pub const PREDICTED_YIELD: RuleInfo = RuleInfo {
+    id: RuleId::PREDICTED_YIELD,
+    severity: Severity::Violation,
+    name: "PredictedYield",
+    short: "Another thread can interfere where no yield says so.",
+    full: "It did not happen in this run; this run could have gone so. In another order that the \
+           same program can produce, the code between two yields does not behave as if it ran \
+           without interruption.",
+    fix: "If the interference is intended, mark it with a yield before the operation named here, as \
+          for one that was observed. If not, hold a lock over the code between the yields.",
+    title: Title::always("a yield is missing before {operation} in another order of this run"),
+};
+
 /// Every rule of the properties that come with Paceline.
 pub const BUILT_IN: &[RuleInfo] = &[
     ATOMICITY,
@@ -189,7 +236,15 @@ pub const BUILT_IN: &[RuleInfo] = &[
     RACE,
     LOCKSET,
     REDUCTION,
+    PREDICTED,
+    PREDICTED_RACE,
+    PREDICTED_YIELD,
 ];
+
+/// Whether the rule is about orders that were not observed: it is looked for on demand only.
+pub fn is_predicted(rule: &RuleId) -> bool {
+    [RuleId::PREDICTED, RuleId::PREDICTED_RACE, RuleId::PREDICTED_YIELD].contains(rule)
+}
 
 #[cfg(test)]
 mod tests {

@@ -89,7 +89,8 @@ impl Columns<'_> {
     }
 
     fn row(&self, out: &mut String, finding: &Finding, event: &Event) {
-        let _ = write!(out, "{:>1$}", event.event, NUMBER - 2);
+        let number = format!("{}{}", if is_moved(finding, event) { "↓" } else { "" }, event.event);
+        let _ = write!(out, "{number:>0$}", NUMBER - 2);
         let mut room = self.width - 2;
         if self.are_named() {
             let _ = write!(out, "  {:THREAD$}", shorten(&thread_name(&event.thread), THREAD));
@@ -104,6 +105,12 @@ impl Columns<'_> {
         let _ = write!(out, "  {}{what}{}", before.yellow().bold(), after.yellow().bold());
         end_line(out);
     }
+}
+
+/// Whether an event comes later than it was observed: after one with a higher number.
+pub fn is_moved(finding: &Finding, event: &Event) -> bool {
+    let before = finding.threads.iter().take_while(|other| other.event != event.event);
+    finding.reordering.is_some() && before.into_iter().any(|other| other.event > event.event)
 }
 
 /// How a thread is called. Some traces only number them.

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::code;
 use crate::compose::name;
-use crate::model::{Blame, Block, Finding, Label, Report, RuleHelp, Severity, Transaction};
+use crate::model::{
+    Blame, Block, Finding, Label, Reordering, Report, RuleHelp, Severity, Transaction,
+};
 use crate::paint::{self, Paint as _};
 use crate::scope;
 use crate::stats::thousands;
@@ -145,9 +147,29 @@ fn facts(finding: &Finding) -> Vec<(&'static str, String)> {
         return facts;
     }
     let times = if finding.count == 1 { "once" } else { &format!("{} times", finding.count) };
-    facts.push(("seen", format!("{times}, id {}", finding.id)));
+    let heading = if finding.reordering.is_some() { "found" } else { "seen" };
+    facts.push((heading, format!("{times}, id {}", finding.id)));
+    facts.extend(finding.reordering.as_ref().and_then(moved));
     facts.extend(remarks(finding));
     facts
+}
+
+/// What stands elsewhere than it was observed.
+fn moved(reordering: &Reordering) -> Option<(&'static str, String)> {
+    const MOST: usize = 4;
+    let mut said: Vec<String> = Vec::new();
+    for (earlier, later) in reordering.reversed.iter().take(MOST) {
+        said.push(format!("the lock section from event {earlier} now follows that from {later}"));
+    }
+    let more = reordering.reversed.len().saturating_sub(MOST);
+    if more > 0 {
+        said.push(format!("{more} more sections changed places"));
+    }
+    for event in &reordering.diverging {
+        said.push(format!("event {event} sees another value and is the last of its thread"));
+    }
+    let text = said.join("; ");
+    (!text.is_empty()).then(|| ("moved", wrap(text.split(' '), INDENT, INDENT)))
 }
 
 fn remarks(finding: &Finding) -> Option<(&'static str, String)> {

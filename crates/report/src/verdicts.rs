@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::model::{
-    Atomicity, Cell, CellValue, Cooperability, Facts, Label, Nodes, Shrunk, Verdict, Violating,
-    YieldInBlock,
+    Atomicity, Cell, CellValue, Cooperability, Facts, Label, Nodes, PredictionSearch, Shrunk,
+    Verdict, Violating, YieldInBlock,
 };
 use crate::rules::{self, RuleInfo};
 use crate::scope::count;
@@ -44,17 +44,27 @@ pub fn needs_blocks(facts: &Facts) -> bool {
 fn summary(facts: &Facts, holds: bool) -> String {
     match facts {
         Facts::Atomicity(_) if holds => "atomic".to_owned(),
+        Facts::Atomicity(it) if it.first_event.is_none() => {
+            format!("not atomic in another order ({})", predicted(it.predicted.as_deref(), "block"))
+        }
         Facts::Atomicity(it) => {
             let at = it.first_event.map_or_else(String::new, |e| format!(" (event {e})"));
             format!("not atomic{at}")
         }
         Facts::Cooperability(_) if holds => "cooperable".to_owned(),
+        Facts::Cooperability(it) if it.first_event.is_none() => {
+            let yields = predicted(it.predicted.as_deref(), "yield");
+            format!("not cooperable in another order ({yields} missing)")
+        }
         Facts::Cooperability(it) => {
             format!("not cooperable ({} missing)", count(it.yields.len() as u64, "yield"))
         }
         Facts::Determinism(_) if holds => "deterministic".to_owned(),
         Facts::Determinism(_) => "not deterministic".to_owned(),
         Facts::Race(_) if holds => "race-free".to_owned(),
+        Facts::Race(it) if it.variables.is_empty() => {
+            format!("races in another order ({})", predicted(it.predicted.as_deref(), "pair"))
+        }
         Facts::Race(it) => format!("races on {}", count(it.variables.len() as u64, "variable")),
         Facts::Reduction(_) if holds => "reducible".to_owned(),
         Facts::Reduction(it) => {
@@ -64,13 +74,19 @@ fn summary(facts: &Facts, holds: bool) -> String {
     }
 }
 
+fn predicted<T>(all: Option<&[T]>, what: &str) -> String {
+    count(all.map_or(0, <[T]>::len) as u64, what)
+}
+
 fn cells(facts: &Facts) -> Vec<Cell> {
     let number = |name, number: u64| (name, CellValue::Number(number));
     let first = |event: Option<u64>| event.map(|event| number("first event", event));
     let cells: Vec<(&str, CellValue)> = match facts {
         Facts::Atomicity(it) => {
             let refuted = number("refuted blocks", it.refuted.len() as u64);
-            first(it.first_event).into_iter().chain([refuted]).collect()
+            let predicted = it.predicted.as_ref();
+            let predicted = predicted.map(|all| number("predicted blocks", all.len() as u64));
+            first(it.first_event).into_iter().chain([refuted]).chain(predicted).collect()
         }
         Facts::Cooperability(it) => {
             let missing = number("missing yields", it.yields.len() as u64);
@@ -119,21 +135,23 @@ pub enum Row {
 pub fn sections(verdict: &Verdict, most: usize) -> Vec<Section> {
     let sections = match &verdict.facts {
         Facts::Atomicity(atomicity) => sections_of_atomicity(atomicity),
-        Facts::Cooperability(Cooperability { yields_in_blocks, .. }) => {
-            vec![yields_in_blocks_section(yields_in_blocks, most)]
+        Facts::Cooperability(Cooperability { yields_in_blocks, prediction, .. }) => {
+            let yields = yields_in_blocks_section(yields_in_blocks, most);
+            [yields].into_iter().chain(prediction.as_ref().map(prediction_section)).collect()
         }
-        Facts::Determinism(_) | Facts::Race(_) | Facts::Reduction(_) | Facts::Other(_) => {
-            Vec::new()
-        }
+        Facts::Race(race) => race.prediction.iter().map(prediction_section).collect(),
+        Facts::Determinism(_) | Facts::Reduction(_) | Facts::Other(_) => Vec::new(),
     };
     sections.into_iter().filter(|section| !section.rows.is_empty()).collect()
 }
 
 fn sections_of_atomicity(atomicity: &Atomicity) -> Vec<Section> {
-    let Atomicity { violating, nodes, shrunk, .. } = atomicity;
+    let Atomicity { violating, nodes, shrunk, prediction, .. } = atomicity;
     let violating = violating.as_deref().map(violating_section);
     let nodes = nodes.as_ref().map(nodes_section);
-    [violating, nodes, shrunk.as_ref().map(shrunk_section)].into_iter().flatten().collect()
+    let shrunk = shrunk.as_ref().map(shrunk_section);
+    let prediction = prediction.as_ref().map(prediction_section);
+    [violating, nodes, shrunk, prediction].into_iter().flatten().collect()
 }
 
 /// Every transaction on some cycle, those of one component together.
@@ -176,6 +194,24 @@ fn yields_in_blocks_section(yields: &[YieldInBlock], most: usize) -> Section {
     let more = (more > 0).then(|| Row::More(format!("and {more} more places")));
     let rows = yields.iter().take(most).map(row);
     Section { rows: [Row::Heading(heading)].into_iter().chain(rows).chain(more).collect() }
+}
+
+/// How a search for predictions went. What was left open is always said.
+fn prediction_section(search: &PredictionSearch) -> Section {
+    let PredictionSearch { tried, certified, impossible, other_value, undecided, .. } = search;
+    let tried = thousands(*tried);
+    let mut rows = vec![Row::Line(format!(
+        "other orders: {tried} candidates tried, {certified} certified, {impossible} impossible, \
+         {other_value} only by other values, {undecided} undecided",
+    ))];
+    if search.alike + search.not_tried > 0 {
+        let (alike, left) = (thousands(search.alike), thousands(search.not_tried));
+        rows.push(Row::Line(format!(
+            "not tried: {alike} from the same sites as others, {left} for lack of time \
+             (--predict-budget)"
+        )));
+    }
+    Section { rows }
 }
 
 /// What Velodrome's graph cost.

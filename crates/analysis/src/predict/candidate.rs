@@ -16,6 +16,12 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// How many of its conflicts are between sections of a lock.
+    fn by_locks(&self, table: &Table) -> usize {
+        let is_lock = |&&(_, to): &&(Index, Index)| matches!(table.item(to).act, Act::Acquire(_));
+        self.goal.iter().filter(is_lock).count()
+    }
+
     /// How far apart in the observed trace its events are.
     fn distance(&self) -> u64 {
         self.goal.iter().map(|&(a, b)| u64::from(a.abs_diff(b))).sum()
@@ -40,8 +46,9 @@ const MOST: usize = 4096;
 pub(super) fn candidates(table: &Table, span: &Span) -> Vec<Candidate> {
     let mut found =
         if table.items.len() <= SMALL { all(table, span) } else { nearest(table, span) };
-    // Through few threads first: they are the most likely ones.
-    found.sort_by_key(|it| (it.goal.len(), it.distance()));
+    // Through few threads first: they are the most likely ones. By data before by locks: that is what a
+    // reader understands.
+    found.sort_by_cached_key(|it| (it.goal.len(), it.by_locks(table), it.distance()));
     found
 }
 

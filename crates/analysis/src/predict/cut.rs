@@ -67,13 +67,21 @@ impl<'a> Cuts<'a> {
             }
         }
         let extended = if clash.is_empty() { &against } else { &clash };
+        let mut all = cut.upto.clone();
         for &number in extended.iter().rev() {
             let section = self.table.sections[number as usize];
             if let Some(release) = section.release {
+                let position = self.table.item(release).position + 1;
                 let mut upto = cut.upto.clone();
-                upto[section.lane as usize] = self.table.item(release).position + 1;
+                upto[section.lane as usize] = position;
                 self.todo.push(upto);
+                let all = &mut all[section.lane as usize];
+                *all = (*all).max(position);
             }
+        }
+        // All of them at once is what mostly helps, if one does.
+        if extended.len() > 1 {
+            self.todo.push(all);
         }
         clash.is_empty()
     }

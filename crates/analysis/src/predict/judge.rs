@@ -2,12 +2,14 @@
 //! that diverges may fail, so it counts as a read.
 
 use hashbrown::HashMap;
-use paceline_trace::{Batch, Event, IdCounts, Lines, Op};
+use paceline_trace::{Batch, Event, EventNo, IdCounts, Lines, Op};
 
 use super::reordering::Stretch;
-use crate::Analysis as _;
+use crate::atomicity::{self, Atomicity as _, Running};
 use crate::cooperability::{self, Cooperability};
 use crate::explain::blame::Blame;
+use crate::explain::{BlockRef, Edge, EventRef, Explanation, TransactionRef, explain};
+use crate::{Analysis as _, Cycle};
 
 /// The events of a stretch with small numbers for all they touch, so that an analysis of it needs no
 /// memory for the rest of the trace.
@@ -84,6 +86,44 @@ impl Renamed {
         blame.refuted().iter().map(|block| order[block.begin_event as usize - 1]).collect()
     }
 
+    /// Why a block is refuted: a shortest cycle through it, in terms of the observed trace, by data
+    /// if there is one, otherwise by locks. The events stand in their new order.
+    pub fn explanation(
+        &self,
+        stretch: &Stretch,
+        order: &[usize],
+        diverged: &[usize],
+        begin: usize,
+    ) -> Option<Explanation> {
+        let is_data = |at: &&usize| self.events[**at].op.lock().is_none();
+        let data: Vec<usize> = order.iter().filter(is_data).copied().collect();
+        let explained = |order: &[usize]| self.cycle(stretch, order, diverged, begin);
+        explained(&data).or_else(|| explained(order))
+    }
+
+    fn cycle(
+        &self,
+        stretch: &Stretch,
+        order: &[usize],
+        diverged: &[usize],
+        begin: usize,
+    ) -> Option<Explanation> {
+        let batch = self.batch(order, diverged);
+        let mut engine = Running::new(atomicity::Options { first_only: false });
+        let _ = engine.events(&batch);
+        engine.finish();
+        let thread = self.events[begin].thread;
+        let own: Vec<Cycle> =
+            engine.cycles().iter().filter(|cycle| cycle.thread == thread).copied().collect();
+        let named = Named { stretch, order };
+        let explanations =
+            explain(&batch, &own).into_iter().flatten().map(|it| named.explanation(it));
+        let number = stretch.number(begin);
+        let mut refuting =
+            explanations.filter(|it| it.refuted.iter().any(|block| block.begin_event == number));
+        refuting.next()
+    }
+
     /// The events before which a yield is missing.
     pub fn missing_yields(&self, order: &[usize], diverged: &[usize]) -> Vec<usize> {
         let mut yields = Cooperability::new(cooperability::Options::default());
@@ -103,5 +143,55 @@ impl Renamed {
             && a.thread != b.thread
             && a.op.variable() == b.op.variable()
             && (writes(a) || writes(b))
+    }
+}
+
+/// Puts the numbers and names of the observed trace to what was found in the new order.
+struct Named<'a> {
+    stretch: &'a Stretch,
+    order: &'a [usize],
+}
+
+impl Named<'_> {
+    fn at(&self, number: EventNo) -> (EventNo, Event) {
+        let at = self.order[number as usize - 1];
+        (self.stretch.number(at), self.stretch.events[at])
+    }
+
+    fn event(&self, it: EventRef) -> EventRef {
+        let (number, event) = self.at(it.number);
+        EventRef { number, event }
+    }
+
+    fn block(&self, it: BlockRef) -> BlockRef {
+        let (begin_event, event) = self.at(it.begin_event);
+        let label = if let Op::Begin(label) = event.op { label } else { it.label };
+        BlockRef { thread: event.thread, label, begin_event, ..it }
+    }
+
+    fn transaction(&self, it: TransactionRef) -> TransactionRef {
+        let (first_event, event) = self.at(it.first_event);
+        let label = it.label.map(|label| if let Op::Begin(own) = event.op { own } else { label });
+        let last_event = self.at(it.last_event).0;
+        TransactionRef { thread: event.thread, label, first_event, last_event, ..it }
+    }
+
+    fn explanation(&self, it: Explanation) -> Explanation {
+        let (event, at) = self.at(it.cycle.event);
+        let begin = self.at(it.cycle.begin).0;
+        let each = |events: Vec<EventRef>| events.into_iter().map(|it| self.event(it)).collect();
+        let blocks = |all: Vec<BlockRef>| all.into_iter().map(|it| self.block(it)).collect();
+        let edges = it.edges.into_iter();
+        Explanation {
+            cycle: Cycle { event, thread: at.thread, begin },
+            transactions: it.transactions.into_iter().map(|it| self.transaction(it)).collect(),
+            edges: edges
+                .map(|edge| Edge { from: self.event(edge.from), to: self.event(edge.to) })
+                .collect(),
+            refuted: blocks(it.refuted),
+            not_refuted: blocks(it.not_refuted),
+            interleaving: each(it.interleaving),
+            ..it
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use paceline_trace::{Event, EventNo, LabelId, Site, ThreadId};
 
+use crate::explain::{EventRef, Explanation};
+
 /// A stretch of the observed trace that stands on its own. Everything before it happens as it was
 /// observed; the few earlier events that still matter are *carried*: the acquires of locks that
 /// are held, the `begin`s of open blocks, pending waits, and the barrier rounds that threads are in.
@@ -72,6 +74,12 @@ pub struct Predicted {
     /// Lock sections that changed places, by their acquires: the first was observed before the
     /// second, and comes after it now.
     pub reversed: Vec<(EventNo, EventNo)>,
+    /// For a refuted block: a cycle through it in the new order.
+    pub explanation: Option<Explanation>,
+    /// The event that the prediction is about: a `begin`, an access, or what needs a yield.
+    pub shown_event: Option<EventRef>,
+    /// The events of the goal, for a prediction without a cycle.
+    pub events: Vec<EventRef>,
 }
 
 /// A candidate that only the values forbid: its order respects threads, locks and kept orders, but a

@@ -17,6 +17,7 @@ use super::reordering::{Block, Counts, Predicted, Shown, Stretch, Target};
 use super::saturate::saturate;
 use super::spans;
 use super::table::{Act, Index, Span, Table};
+use crate::explain::EventRef;
 
 /// What is predicted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +49,7 @@ const MOST_FAILURES: u32 = 4;
 const UNPRUNED: usize = 256;
 
 /// So many cuts are tried for a candidate of a small stretch, and of a larger one.
-const CUTS: (usize, usize) = (40, 6);
+const CUTS: (usize, usize) = (60, 24);
 
 /// So often a search goes back in a small stretch, and in a larger one.
 const RETRIES: (usize, usize) = (20_000, 32);
@@ -243,7 +244,7 @@ impl Search<'_> {
                     Shown::Race(number.min(other), number.max(other))
                 }
             };
-            let predicted = self.predicted(shown, goal, order, diverged);
+            let predicted = self.predicted(shown, at, goal, order, diverged);
             self.result.predicted.push(predicted);
         }
     }
@@ -251,12 +252,16 @@ impl Search<'_> {
     fn predicted(
         &self,
         shown: Shown,
+        at: usize,
         goal: &[(Index, Index)],
         order: &[usize],
         diverged: &[usize],
     ) -> Predicted {
         let carried = self.stretch.carried.len();
         let number = |&at: &usize| self.stretch.number(at);
+        let is_block = self.goal == Goal::Atomicity;
+        let explain = || self.renamed.explanation(self.stretch, order, diverged, at);
+        let explanation = is_block.then(explain).flatten();
         Predicted {
             shown,
             goal: self.numbers(goal),
@@ -264,6 +269,9 @@ impl Search<'_> {
             witness: order[carried..].iter().map(number).collect(),
             diverging: diverged.iter().map(number).collect(),
             reversed: self.reversed(order),
+            explanation,
+            shown_event: Some(self.event_ref(at)),
+            events: self.events_of(goal, order),
         }
     }
 
@@ -281,6 +289,17 @@ impl Search<'_> {
             }
         }
         reversed
+    }
+
+    /// The events of a goal, in their new order.
+    fn events_of(&self, goal: &[(Index, Index)], order: &[usize]) -> Vec<EventRef> {
+        let ends = goal.iter().flat_map(|&(a, b)| [a, b]);
+        let ends: HashSet<usize> = ends.map(|index| self.table.item(index).at as usize).collect();
+        order.iter().filter(|at| ends.contains(*at)).map(|&at| self.event_ref(at)).collect()
+    }
+
+    fn event_ref(&self, at: usize) -> EventRef {
+        EventRef { number: self.stretch.number(at), event: self.stretch.events[at] }
     }
 
     fn numbers(&self, goal: &[(Index, Index)]) -> Vec<(EventNo, EventNo)> {

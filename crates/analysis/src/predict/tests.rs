@@ -165,6 +165,10 @@ fn a_section_that_fits_between_two_is_predicted_with_its_reversal() {
     assert_eq!(it.reversed, [(1, 5)]);
     assert_eq!(it.after, 0);
     assert!(it.diverging.is_empty());
+    let explanation = it.explanation.as_ref().expect("a cycle");
+    let numbers: Vec<EventNo> = explanation.interleaving.iter().map(|e| e.number).collect();
+    assert_eq!(explanation.refuted[0].begin_event, 4);
+    assert!(!numbers.is_sorted(), "{numbers:?} is in the new order");
     // Without reversals, as in sync-preserving methods, there is nothing.
     let kept = Options { keeps_lock_order: true, ..options(Goal::Atomicity) };
     assert!(predict(&trace, kept, Vec::new()).predicted().is_empty());

@@ -1,5 +1,7 @@
 //! `paceline check`: is it atomic, and if not, why?
 
+use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -8,11 +10,14 @@ use clap::ValueHint;
 use paceline::Check;
 use paceline::trace_input::TraceInput;
 use paceline_analysis::Analysis as _;
-use paceline_analysis::explain::witness::Witness;
+use paceline_analysis::explain::witness::Witness as Serial;
 use paceline_report::compose;
+use paceline_report::model::Witness;
 use paceline_report::outcome::Outcome;
 use paceline_trace::format::Format;
-use paceline_trace::{BATCH, Batch, Blocks, Error, Source as _};
+use paceline_trace::{
+    BATCH, Batch, Blocks, Error, Event, Op, Site, Source as _, Symbols, ThreadId,
+};
 
 use crate::args::{ReadArgs, show};
 use crate::check_args::CheckArgs;
@@ -30,6 +35,7 @@ Examples:
   paceline check --property all --format json *.pace > reports.jsonl
   paceline check log.rr.gz --except-file not-atomic.txt --first
   paceline check trace.std --witness serial.std
+  paceline check --predict trace.std --witness could-have.std
   paceline check trace.std --html report.html --source src
   paceline check trace.std --perfetto picture.json.gz
   paceline check --format sarif -o paceline.sarif *.pace
@@ -44,6 +50,9 @@ pub struct Args {
     #[arg(long)]
     filter_race_free: bool,
     /// If the trace is serializable, write an equivalent serial trace
+    ///
+    /// With --predict, if another order refutes a block: write that order, as a trace that `check`
+    /// refutes.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     witness: Option<PathBuf>,
     /// Also write a picture of the trace for ui.perfetto.dev
@@ -100,7 +109,11 @@ fn one(
         }
     };
     if let Some(witness) = &args.witness {
-        write_witness(&trace, witness)?;
+        let predicted = checked.report.verdicts.atomicity().and_then(|it| it.predicted.as_ref());
+        match predicted.and_then(|blocks| blocks.first()) {
+            Some(block) => write_new_order(&trace, &block.order, witness)?,
+            None => write_witness(&trace, witness)?,
+        }
     }
     let outcome = Outcome::Report(checked.report);
     let done = Analysed { outcome, status: checked.status, took: started.elapsed() };
@@ -123,7 +136,7 @@ fn failed(name: &str, path: &Path, error: Error) -> Analysed {
 
 fn write_witness(trace: &TraceInput, path: &Path) -> anyhow::Result<()> {
     let mut open = trace.open().with_context(|| trace.name())?;
-    let mut witness = Witness::default();
+    let mut witness = Serial::default();
     let (_, outcome) = trace.read(&mut open, |batch| witness.events(batch));
     outcome.with_context(|| trace.name())?;
     witness.finish();
@@ -131,20 +144,56 @@ fn write_witness(trace: &TraceInput, path: &Path) -> anyhow::Result<()> {
         warn("no serial witness is written: the trace is not serializable");
         return Ok(());
     };
+    write_events(serial, open.symbols(), path)
+}
+
+/// Writes the order that a prediction found: what comes first as observed, then the witness. An
+/// update that sees another value may fail, so it is written as a read.
+fn write_new_order(trace: &TraceInput, order: &Witness, path: &Path) -> anyhow::Result<()> {
+    let mut open = trace.open().with_context(|| trace.name())?;
+    let mut events = Vec::new();
+    let mut later: HashMap<u64, Event> =
+        order.witness.iter().map(|&number| (number, NONE)).collect();
+    let (_, outcome) = trace.read(&mut open, |batch| {
+        for (number, event) in (batch.first..).zip(&batch.events) {
+            if number <= order.after {
+                events.push(*event);
+            } else if let Some(kept) = later.get_mut(&number) {
+                *kept = *event;
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    outcome.with_context(|| trace.name())?;
+    let in_order = order.witness.iter().map(|number| {
+        let event = later[number];
+        match event.op.variable().filter(|_| order.how.diverging.contains(number)) {
+            Some(x) if event.op == Op::AtomicUpdate(x) => Event { op: Op::AtomicRead(x), ..event },
+            Some(_) | None => event,
+        }
+    });
+    events.extend(in_order);
+    write_events(&events, open.symbols(), path)
+}
+
+/// An event that has not been read yet.
+const NONE: Event = Event { thread: ThreadId(0), op: Op::Yield, site: Site::UNKNOWN };
+
+fn write_events(events: &[Event], symbols: &Symbols, path: &Path) -> anyhow::Result<()> {
     let format = Format::from_path(path).unwrap_or(Format::Std);
     let name = || cannot_write(path);
     let mut output = Output::create(path)?;
     let mut writer = format.writer(&mut output, Blocks::Declared).with_context(name)?;
-    for (i, events) in serial.chunks(BATCH).enumerate() {
+    for (i, events) in events.chunks(BATCH).enumerate() {
         let batch = Batch {
             first: (i * BATCH) as u64 + 1,
             events: events.to_vec(),
-            counts: open.symbols().counts(),
+            counts: symbols.counts(),
             lines: Default::default(),
         };
-        writer.write(&batch, open.symbols()).with_context(name)?;
+        writer.write(&batch, symbols).with_context(name)?;
     }
-    writer.finish(open.symbols()).with_context(name)?;
+    writer.finish(symbols).with_context(name)?;
     drop(writer);
     output.commit()
 }

@@ -11,6 +11,7 @@ use paceline::yields::{
 };
 
 use crate::args::{ReadArgs, show};
+use crate::check_args::PredictArgs;
 use crate::output::print;
 use crate::status::{Status, warn};
 
@@ -23,7 +24,8 @@ use crate::status::{Status, warn};
 Examples:
   paceline yields trace.std
   paceline yields run1.pace run2.pace run3.pace --format json
-  paceline yields trace.pace --format patch --source src")]
+  paceline yields trace.pace --format patch --source src
+  paceline yields trace.pace --predict")]
 pub struct Args {
     /// The traces; `-` reads standard input
     #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::FilePath)]
@@ -41,6 +43,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     source: Option<PathBuf>,
     #[command(flatten)]
+    predict: PredictArgs,
+    #[command(flatten)]
     read: ReadArgs,
 }
 
@@ -57,6 +61,7 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
         join_yields_to_child: args.join_yields_to_child,
         lines: args.loc,
         source: args.source.clone(),
+        predict: args.predict.options(),
     };
     let mut traces = Vec::new();
     for path in &args.traces {
@@ -101,6 +106,12 @@ fn text(merged: &MergedYields) -> String {
         for missing in &trace.missing {
             let _ = writeln!(out, "  {}", line(missing));
         }
+        if let Some(predicted) = &trace.predicted {
+            let _ = writeln!(out, "  in other orders of this run, {} more", predicted.len());
+            for missing in predicted {
+                let _ = writeln!(out, "  {}", line(missing));
+            }
+        }
         density_table(&mut out, &trace.density);
     }
     if merged.traces.len() > 1 {
@@ -135,7 +146,9 @@ fn density_table(out: &mut String, points: &Points) {
 fn patch(merged: &MergedYields) -> String {
     let mut out = String::new();
     let mut seen = std::collections::HashSet::new();
-    for missing in merged.traces.iter().flat_map(|t| &t.missing) {
+    for missing in
+        merged.traces.iter().flat_map(|t| t.missing.iter().chain(t.predicted.iter().flatten()))
+    {
         if seen.insert(&missing.site) {
             let _ = writeln!(out, "{}: yield needed before {}", missing.site, missing.before);
         }

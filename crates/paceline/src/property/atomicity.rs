@@ -10,6 +10,7 @@ use paceline_analysis::explain::blame::Blame;
 use paceline_analysis::explain::components::Components;
 use paceline_analysis::explain::{BlockRef, Explainer};
 use paceline_analysis::finding::{Finding, RuleId};
+use paceline_analysis::predict::Goal;
 use paceline_analysis::race::{RaceDetector, RaceFilter, WithoutRaceFree};
 use paceline_analysis::{Analysis, Cycle};
 use paceline_report::model::{self, Facts, Note};
@@ -17,6 +18,7 @@ use paceline_report::{compose, rules, verdicts};
 use paceline_trace::{Batch, Symbols};
 
 use super::found::{explain, findings_of, worth_explaining};
+use super::predicting::Prediction;
 use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses};
 use crate::TraceError;
 use crate::check::Options;
@@ -29,7 +31,7 @@ pub struct Atomicity;
 static INFO: PropertyInfo = PropertyInfo {
     name: "atomicity",
     summary: "Every block is atomic (Velodrome, AeroDrome)",
-    rules: &[rules::ATOMICITY],
+    rules: &[rules::ATOMICITY, rules::PREDICTED],
     needs_blocks: true,
     redundant: RedundantAccesses::Block,
 };
@@ -53,7 +55,14 @@ impl Property for Atomicity {
         let nodes =
             options.node_counts.then(|| [Velodrome::new(how), Velodrome::without_merge(how)]);
         let options = options.clone();
-        Ok(Box::new(Deciding { options, engine, nodes, explained: Explained::default() }))
+        let prediction = Prediction::start(Goal::Atomicity, &options);
+        Ok(Box::new(Deciding {
+            options,
+            engine,
+            nodes,
+            explained: Explained::default(),
+            prediction,
+        }))
     }
 }
 
@@ -62,6 +71,7 @@ struct Deciding {
     engine: Box<dyn Engine>,
     nodes: Option<[Velodrome; 2]>,
     explained: Explained,
+    prediction: Option<Prediction>,
 }
 
 /// What the passes after the first found out.
@@ -78,10 +88,46 @@ impl Decision for Deciding {
     fn analyses(&mut self) -> Vec<&mut dyn Analysis> {
         let engine: &mut dyn Analysis = self.engine.as_mut();
         let nodes = self.nodes.iter_mut().flatten().map(|a| a as &mut dyn Analysis);
-        [engine].into_iter().chain(nodes).collect()
+        let sharing = self.prediction.iter_mut().map(Prediction::analysis);
+        [engine].into_iter().chain(nodes).chain(sharing).collect()
     }
 
     fn explain(&mut self, trace: &Passes<'_>) -> Result<(), TraceError> {
+        self.explain_cycles(trace)?;
+        if let Some(prediction) = &mut self.prediction {
+            prediction.run(trace, self.explained.refuted.iter().map(|b| b.begin_event))?;
+        }
+        Ok(())
+    }
+    fn conclude(&mut self, symbols: &Symbols, evidence: &mut Evidence) -> Conclusion {
+        let explained = &self.explained;
+        let prediction = self.prediction.as_ref();
+        let holds = explained.first_event.is_none() && prediction.is_none_or(Prediction::is_empty);
+        let facts = Facts::Atomicity(model::Atomicity {
+            first_event: explained.first_event,
+            engine: self.options.engine.name().to_owned(),
+            refuted: explained.refuted.iter().map(|b| compose::block(b, symbols)).collect(),
+            predicted: prediction.map(|it| it.blocks(symbols)),
+            prediction: prediction.map(|it| it.search(symbols)),
+            violating: explained.violating.as_ref().map(|c| violating(c, symbols)),
+            nodes: self.nodes.as_ref().map(nodes),
+            shrunk: None,
+        });
+        evidence.refuted.extend(&explained.refuted);
+        let composed = |f| compose::finding(f, &rules::ATOMICITY, symbols);
+        let predicted = prediction.map_or_else(Vec::new, |it| it.findings(symbols));
+        let findings = explained.findings.iter().map(composed).chain(predicted).collect();
+        let filtered = self.options.filter_race_free.then_some(Note::WithoutRaceFree);
+        Conclusion {
+            unexplained: explained.unexplained,
+            notes: filtered.into_iter().collect(),
+            ..Conclusion::new(verdicts::verdict(facts, holds), findings)
+        }
+    }
+}
+
+impl Deciding {
+    fn explain_cycles(&mut self, trace: &Passes<'_>) -> Result<(), TraceError> {
         let all = self.engine.cycles();
         let mut components = self.options.all_transactions.then(Components::default);
         if all.is_empty() {
@@ -108,28 +154,6 @@ impl Decision for Deciding {
             violating: components,
         };
         Ok(())
-    }
-
-    fn conclude(&mut self, symbols: &Symbols, evidence: &mut Evidence) -> Conclusion {
-        let explained = &self.explained;
-        let holds = explained.first_event.is_none();
-        let facts = Facts::Atomicity(model::Atomicity {
-            first_event: explained.first_event,
-            engine: self.options.engine.name().to_owned(),
-            refuted: explained.refuted.iter().map(|b| compose::block(b, symbols)).collect(),
-            violating: explained.violating.as_ref().map(|c| violating(c, symbols)),
-            nodes: self.nodes.as_ref().map(nodes),
-            shrunk: None,
-        });
-        evidence.refuted.extend(&explained.refuted);
-        let composed = |f| compose::finding(f, &rules::ATOMICITY, symbols);
-        let findings = explained.findings.iter().map(composed).collect();
-        let filtered = self.options.filter_race_free.then_some(Note::WithoutRaceFree);
-        Conclusion {
-            unexplained: explained.unexplained,
-            notes: filtered.into_iter().collect(),
-            ..Conclusion::new(verdicts::verdict(facts, holds), findings)
-        }
     }
 }
 

@@ -6,11 +6,13 @@ use paceline_analysis::Analysis;
 use paceline_analysis::cooperability::{self, Reason, Reasons, YieldKind};
 use paceline_analysis::explain::EventRef;
 use paceline_analysis::finding::RuleId;
+use paceline_analysis::predict::Goal;
 use paceline_report::model::{self, Facts};
 use paceline_report::{compose, rules, verdicts};
 use paceline_trace::{Event, EventNo, Symbols};
 
 use super::found::finding;
+use super::predicting::Prediction;
 use super::{Conclusion, Decision, Evidence, Property, PropertyInfo, RedundantAccesses};
 use crate::TraceError;
 use crate::check::Options;
@@ -23,7 +25,7 @@ pub struct Cooperability;
 static INFO: PropertyInfo = PropertyInfo {
     name: "cooperability",
     summary: "Code between yields is free of interference (COPPER)",
-    rules: &[rules::COOPERABILITY],
+    rules: &[rules::COOPERABILITY, rules::PREDICTED_YIELD],
     needs_blocks: false,
     // The analysis itself decides where transactions begin.
     redundant: RedundantAccesses::Keep,
@@ -35,12 +37,13 @@ impl Property for Cooperability {
     }
 
     fn start(&self, options: &Options, _: &Passes<'_>) -> Result<Box<dyn Decision>, TraceError> {
+        let prediction = Prediction::start(Goal::Cooperability, options);
         let options = cooperability::Options {
             first_only: options.first_only,
             join_yields_to_child: options.join_yields_to_child,
         };
         let analysis = cooperability::Cooperability::new(options);
-        Ok(Box::new(Deciding { options, analysis, reasons: Vec::new() }))
+        Ok(Box::new(Deciding { options, analysis, reasons: Vec::new(), prediction }))
     }
 }
 
@@ -49,11 +52,13 @@ struct Deciding {
     analysis: cooperability::Cooperability,
     /// Why yields are missing.
     reasons: Vec<Reason>,
+    prediction: Option<Prediction>,
 }
 
 impl Decision for Deciding {
     fn analyses(&mut self) -> Vec<&mut dyn Analysis> {
-        vec![&mut self.analysis]
+        let sharing = self.prediction.iter_mut().map(Prediction::analysis);
+        [&mut self.analysis as &mut dyn Analysis].into_iter().chain(sharing).collect()
     }
 
     fn explain(&mut self, trace: &Passes<'_>) -> Result<(), TraceError> {
@@ -62,6 +67,9 @@ impl Decision for Deciding {
             let mut reasons = Reasons::new(self.options, inferred);
             trace.read(&mut [&mut reasons])?;
             self.reasons = reasons.reasons().to_vec();
+        }
+        if let Some(prediction) = &mut self.prediction {
+            prediction.run(trace, self.analysis.inferred().positions().iter().copied())?;
         }
         Ok(())
     }
@@ -72,14 +80,19 @@ impl Decision for Deciding {
         let mut yield_sites: Vec<String> = sites.map(|site| site.to_string()).collect();
         yield_sites.sort_unstable();
         yield_sites.dedup();
-        let holds = inferred.is_empty();
+        let prediction = self.prediction.as_ref();
+        let holds = inferred.is_empty() && prediction.is_none_or(Prediction::is_empty);
         let facts = Facts::Cooperability(model::Cooperability {
             first_event: self.analysis.first_event(),
             yields: inferred.positions().to_vec(),
             yield_sites,
             yields_in_blocks: self.yields_in_blocks(symbols),
+            predicted: prediction.map(|it| it.yields(symbols)),
+            prediction: prediction.map(|it| it.search(symbols)),
         });
-        Conclusion::new(verdicts::verdict(facts, holds), self.findings(symbols))
+        let mut findings = self.findings(symbols);
+        findings.extend(prediction.iter().flat_map(|it| it.findings(symbols)));
+        Conclusion::new(verdicts::verdict(facts, holds), findings)
     }
 }
 

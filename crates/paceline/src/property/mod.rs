@@ -18,6 +18,7 @@ mod atomicity;
 mod cooperability;
 mod determinism;
 mod found;
+mod predicting;
 mod race;
 mod reduction;
 

@@ -19,7 +19,8 @@ function heading(finding, path) {
   const said = [tag, el("span", {}, finding.rule)];
   if (data.reports.length > 1) said.push(el("span", { className: "mono" }, path));
   if (finding.code) said.push(el("span", {}, `${finding.code.confidence} confidence`));
-  const times = finding.code ? (finding.code.confirmed ? `seen in ${finding.code.confirmed.trace}` : "not run") : finding.count === 1 ? "seen once" : `seen ${grouped(finding.count)} times`;
+  const seen = finding.reordering ? "predicted" : "seen";
+  const times = finding.code ? (finding.code.confirmed ? `seen in ${finding.code.confirmed.trace}` : "not run") : finding.count === 1 ? `${seen} once` : `${seen} ${grouped(finding.count)} times`;
   said.push(el("span", {}, times), el("span", { className: "mono", title: "The same for the same bug in another run" }, `id ${finding.id}`));
   const block = el("div", {}, el("p", { className: "eyebrow" }, ...said), el("h2", { title: finding.title }, finding.title));
   if (finding.blame) block.append(el("p", { className: "lead" }, "To blame: ", ...labelAndSite(finding.blame.label, finding.blame.site)));
@@ -102,7 +103,25 @@ function showEvent(panel, i) {
     stackOf(event) ?? "", sourceOf(event.site) ?? "");
 }
 
-function timelineCard(finding) {
+/** The events of a prediction in the order in which they were observed. */
+function asObserved(finding) {
+  const threads = finding.threads.toSorted((a, b) => a.event - b.event);
+  return { ...finding, threads, cycle: [], explanation: "events", reordering: null };
+}
+
+/** Switches between the order of a prediction and the observed one. */
+function orderSwitch(finding, observed, show) {
+  const button = (text, pressed, action) => {
+    const one = el("button", { type: "button", onclick: action }, text);
+    one.setAttribute("aria-pressed", String(pressed));
+    return one;
+  };
+  return el("div", { className: "zoom order", role: "group", ariaLabel: "Order of the events" },
+    button("As it can happen", !observed, () => show(false)), button("As observed", observed, () => show(true)));
+}
+
+function timelineCard(given, observed = false) {
+  const finding = observed ? asObserved(given) : given;
   const panel = el("aside", { className: "event", ariaLabel: "The chosen event" });
   panel.setAttribute("aria-live", "polite");
   timeline = new Timeline(finding, (i) => showEvent(panel, i));
@@ -116,9 +135,17 @@ function timelineCard(finding) {
   const sources = finding.threads.slice(0, 99).some((event) => Object.hasOwn(data.snippets, siteText(event.site)));
   const height = `${Math.max(sources && window.innerWidth > 1100 ? 440 : 240, shown.wantedHeight())}px`;
   shown.element.style.height = panel.style.maxHeight = height;
-  return el("section", { className: "card" },
-    el("header", {}, el("h3", {}, "Timeline"), el("span", { className: "hint" }, hint), zoom),
+  const show = (wanted) => {
+    leave();
+    card.replaceWith(timelineCard(given, wanted));
+    timeline.resize();
+    timeline.select(timeline.conflicts[0] ?? 0);
+  };
+  const orders = given.reordering ? [orderSwitch(given, observed, show)] : [];
+  const card = el("section", { className: "card" },
+    el("header", {}, el("h3", {}, "Timeline"), el("span", { className: "hint" }, hint), ...orders, zoom),
     el("div", { className: "interleaving" }, shown.element, panel));
+  return card;
 }
 
 /** The steps through code that was not run. */

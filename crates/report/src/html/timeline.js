@@ -56,12 +56,16 @@ class Timeline {
   /** Which rows each transaction covers. */
   findTransactions(finding) {
     const rowAt = (number) => this.firstRowFrom(number);
-    this.transactions = finding.cycle.map((t, i) => ({
-      lane: this.lanes.indexOf(t.thread),
-      first: rowAt(t.first_event),
-      last: Math.max(rowAt(t.first_event), rowAt(t.last_event + 1) - 1),
-      blamed: i === 0 && finding.blame !== null,
-    })).filter((t) => t.lane >= 0 && t.first < this.events.length);
+    const inOrder = (t) => [rowAt(t.first_event), Math.max(rowAt(t.first_event), rowAt(t.last_event + 1) - 1)];
+    // In a new order the numbers do not grow from row to row, but those of a thread do.
+    const moved = (t) => {
+      const rows = this.events.flatMap((e, i) => (e.thread === t.thread && e.event >= t.first_event && e.event <= t.last_event ? [i] : []));
+      return [rows[0] ?? this.events.length, rows.at(-1) ?? -1];
+    };
+    this.transactions = finding.cycle.map((t, i) => {
+      const [first, last] = finding.reordering ? moved(t) : inOrder(t);
+      return { lane: this.lanes.indexOf(t.thread), first, last, blamed: i === 0 && finding.blame !== null };
+    }).filter((t) => t.lane >= 0 && t.first < this.events.length);
   }
 
   firstRowFrom(number) {

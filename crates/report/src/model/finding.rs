@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fact::fact;
 use super::names::named;
-use super::{Block, Event, Label, Remark, Site, Transaction};
+use super::{Block, Event, Label, Remark, Reordering, Site, Transaction};
 
 /// One bug.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct Finding {
     /// Why a warning is only a warning, what confirms it, and what else there is to say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
+    /// If it did not happen, but could have: how the shown order differs from the observed one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<Reordering>,
     /// What is known from the code, if it was found there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<InCode>,

@@ -12,6 +12,7 @@ mod finding;
 mod label;
 mod names;
 mod note;
+mod prediction;
 mod recording;
 mod remark;
 mod site;
@@ -26,6 +27,10 @@ pub use label::Label;
 pub(crate) use names::{kind_name, note_key};
 pub use note::Note;
 pub use paceline_analysis::finding::{RuleId, Severity};
+pub use prediction::{
+    PredictedBlock, PredictedRace, PredictedYield, PredictionSearch, PredictionTarget, Reordering,
+    Witness,
+};
 pub use recording::{Counted, Recording};
 pub use remark::Remark;
 pub use site::Site;

@@ -16,6 +16,10 @@ pub enum Remark {
     UnmodelledOrder,
     /// Accesses that order threads were left out of the recording as redundant.
     RedundantOrder,
+    /// It did not happen, but could have.
+    Predicted,
+    /// Accesses were left out of the recording, on which the values in another order may depend.
+    AccessesLeftOut,
     /// It follows from a pattern of locks.
     Locks {
         /// The locks that were held.
@@ -64,6 +68,13 @@ impl fmt::Display for Remark {
             Remark::RedundantOrder => f.write_str(
                 "may be a false alarm: redundant reads of volatile variables were not recorded; \
                  record for this property (`--property`)",
+            ),
+            Remark::Predicted => {
+                f.write_str("did not happen in this run; this run could have gone so")
+            }
+            Remark::AccessesLeftOut => f.write_str(
+                "may be a false alarm: redundant accesses were not recorded; record with \
+                 `--predict`, or with `run --predict`",
             ),
             Remark::Locks { held, confirmed } => {
                 let held = if held.is_empty() { "no lock".to_owned() } else { held.join(", ") };

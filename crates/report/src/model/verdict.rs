@@ -12,7 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::names::named;
-use super::{Block, Input, Label, RuleId, Severity, Site};
+use super::{
+    Block, Input, Label, PredictedBlock, PredictedRace, PredictedYield, PredictionSearch, RuleId,
+    Severity, Site,
+};
 use crate::rules::RuleInfo;
 
 /// The names of the properties that come with Paceline.
@@ -245,6 +248,12 @@ pub struct Atomicity {
     pub engine: String,
     /// Every block instance that is refuted.
     pub refuted: Vec<Block>,
+    /// Every block instance that another order of this run was found to refute, when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Vec<PredictedBlock>>,
+    /// How that was searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<PredictionSearch>,
     /// Every transaction on some cycle, when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub violating: Option<Vec<Violating>>,
@@ -305,6 +314,12 @@ pub struct Cooperability {
     /// Yields inside blocks that are declared atomic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub yields_in_blocks: Vec<YieldInBlock>,
+    /// Yields that are missing in another order of this run, when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Vec<PredictedYield>>,
+    /// How these were searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<PredictionSearch>,
 }
 
 /// A yield inside a block that is declared atomic.
@@ -367,6 +382,12 @@ pub struct Determinism {
 pub struct Race {
     /// The variables with races.
     pub variables: Vec<String>,
+    /// Races of another order of this run, when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Vec<PredictedRace>>,
+    /// How these were searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<PredictionSearch>,
 }
 
 /// Do the locks follow the patterns?

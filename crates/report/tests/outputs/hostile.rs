@@ -159,6 +159,7 @@ fn finding() -> impl Strategy<Value = Finding> {
                     Remark::Other { text: title.clone() },
                     Remark::Locks { held: vec![id.clone()], confirmed: false },
                 ],
+                reordering: None,
                 code: None,
                 refuted: vec![block.clone()],
                 not_refuted: vec![block],

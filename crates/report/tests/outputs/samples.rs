@@ -82,7 +82,7 @@ pub fn report(trace: &Trace) -> Report {
 /// Verdicts on three properties, and their rules.
 fn verdicts(input: &model::Input) -> (Verdicts, Vec<RuleHelp>) {
     let atomicity = model::Atomicity { first_event: Some(9), ..Default::default() };
-    let race = model::Race { variables: vec!["last".to_owned()] };
+    let race = model::Race { variables: vec!["last".to_owned()], ..Default::default() };
     let decided = [
         (property::ATOMICITY, Facts::Atomicity(atomicity), false),
         (property::DETERMINISM, Facts::Determinism(model::Determinism::default()), true),
@@ -179,6 +179,7 @@ pub fn cycle_of(n: usize) -> model::Finding {
         variables: Vec::new(),
         count: 1,
         remarks: Vec::new(),
+        reordering: None,
         code: None,
     }
 }
