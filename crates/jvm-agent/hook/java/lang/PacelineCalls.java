@@ -80,7 +80,8 @@ final class PacelineCalls {
             return;
         }
         long value = MEMORY.getLong(stripe);
-        boolean unseen = stripe != SPARE_STRIPE && stampOf(stripe, value & ~CALL) == t.$pacelineStamp;
+        boolean unseen =
+                stripe != SPARE_STRIPE && stampOf(stripe, value & ~CALL) == t.$pacelineStamp;
         if (unseen && MEMORY.compareAndSetLong(null, stripe, value, (value & ~CALL) - 1)) {
             t.$pacelineHeld = 0;
             return;
@@ -94,10 +95,10 @@ final class PacelineCalls {
     // within such a call is stamped on return, and the version of its stripe shows whether another
     // event came between.
     //
-    // If something inside needs the same stripe, it is given up, with a record that only orders; then
-    // the call is stamped on return as well. AsideUsed says that there is such a call; AsideHeld is
-    // the stripe, 0 when it was given up; AsideStamp its stamp, or then the value it was left with;
-    // AsideTarget the number of the object.
+    // If something inside needs the same stripe, it is given up, with a record that only orders;
+    // then the call is stamped on return as well. AsideUsed says that there is such a call;
+    // AsideHeld is the stripe, 0 when it was given up; AsideStamp its stamp, or then the value it
+    // was left with; AsideTarget the number of the object.
 
     /** What `beginCallback` gives if the stripe is set aside. */
     private static final long ASIDE = -1;
@@ -170,7 +171,8 @@ final class PacelineCalls {
     }
 
     /** (object, index, what `beginCallbackAt` has given, site) */
-    @Hidden @DontInline static void endCallbackAt(Object object, long index, long version, int site) {
+    @Hidden @DontInline
+    static void endCallbackAt(Object object, long index, long version, int site) {
         Thread t = Thread.currentThread();
         if (version == ASIDE) {
             if (restore(t)) {
@@ -217,7 +219,9 @@ final class PacelineCalls {
 
     // ---- stamped on return
 
-    /** The version of the stripe of an object: whether it is the same later shows what came between. */
+    /**
+     * The version of the stripe of an object: whether it is the same later shows what came between.
+     */
     @Hidden private static long version(Object object) {
         return object == null ? 0 : MEMORY.getLongVolatile(null, stripe(idOf(object)));
     }

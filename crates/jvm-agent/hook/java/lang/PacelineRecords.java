@@ -14,10 +14,10 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
  * record}. Every write asks {@link #place} for its address, and nothing else gives one: there is
  * room for the longest record there, whatever was written since the stripe was taken.
  *
- * A stripe is a version, shifted by one, and a bit that says that it is held; two words of
- * {@link PacelineFilter} follow. An event takes the stripe of its object, is done, and leaves the
- * next version: so the stamp and the access are one step. Where it is held for a call, which may
- * take long, the bit CALL says so: then another thread may take the next version as a guest, and the
+ * A stripe is a version, shifted by one, and a bit that says that it is held; two words of {@link
+ * PacelineFilter} follow. An event takes the stripe of its object, is done, and leaves the next
+ * version: so the stamp and the access are one step. Where it is held for a call, which may take
+ * long, the bit CALL says so: then another thread may take the next version as a guest, and the
  * stripe is let go by an atomic addition, or that version would be given twice.
  */
 final class PacelineRecords {
@@ -119,7 +119,9 @@ final class PacelineRecords {
         t.$pacelineDiscard = buffer;
     }
 
-    /** Records the begins of the blocks that are open: a block in which nothing happens has none. */
+    /**
+     * Records the begins of the blocks that are open: a block in which nothing happens has none.
+     */
     @Hidden @DontInline static void recordBlocks(Thread t) {
         for (int i = t.$pacelineBegun; i < t.$pacelineDepth; i = t.$pacelineBegun) {
             if (i < t.$pacelineBlockRoom) {

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Unit tests of the hook, run inside java.base under the agent with tiny buffers that have guard pages
- * after them (tests/hook.rs). Prints the name of each test; what fails throws.
+ * Unit tests of the hook, run inside java.base under the agent with tiny buffers that have guard
+ * pages after them (tests/hook.rs). Prints the name of each test; what fails throws.
  */
 public final class PacelineTest {
     private PacelineTest() {}
