@@ -4,13 +4,17 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | [`atomicity`], [`cooperability`], [`determinism`], [`race`], [`reduction`] | one property each: a streaming analysis, its reference, its tests |
-//! | [`explain`] | what a second pass over the trace adds: cycles in full, blame, witnesses, minimal traces |
+//! | [`atomicity`], [`cooperability`], [`determinism`], [`race`], [`reduction`] | a property each |
+//! | [`explain`] | what a second pass adds: cycles in full, blame, witnesses, minimal traces |
 //! | [`predict`] | what the run did not show, but could have: certified reorderings |
 //! | [`finding`], [`occurrence`] | what is reported |
 //! | [`stats`], [`density`] | counts |
 //! | `engine` | the graph of transactions, its tables of conflicts, clocks; private |
-//! | `definition` | conflicts and the transaction graph by definition, for the references; private |
+//! | `definition` | conflicts and the transaction graph by definition, for references; private |
+//!
+//! A property is used in the same way everywhere: start its analysis with its options, give it the
+//! trace as an [`Analysis`], read the result. Beside each fast analysis is a reference that follows
+//! the definition and nothing else; random traces must agree.
 
 pub mod atomicity;
 pub mod cooperability;

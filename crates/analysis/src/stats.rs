@@ -351,7 +351,8 @@ mod tests {
     #[test]
     fn transactions_are_outermost_blocks() {
         let report = stats(
-            "1:begin(a) 1:begin(b) 2:begin(c) 1:r(x) 1:end(b) 1:end(a) 1:w(x) 2:w(x) 1:begin(a) 1:end(a)",
+            "1:begin(a) 1:begin(b) 2:begin(c) 1:r(x) 1:end(b) 1:end(a) 1:w(x) 2:w(x) 1:begin(a) \
+             1:end(a)",
         );
         let expected = TransactionStats {
             blocks: 3,

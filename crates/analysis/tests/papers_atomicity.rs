@@ -56,7 +56,7 @@ fn velodrome_introduction() {
     assert_eq!(blame(INTRODUCTION), (true, vec!["a".to_owned()]), "but not the inner block");
 }
 
-/// "Transaction C'' is merged with its predecessor C'", and C is not allocated in the first place.
+/// "Transaction C'' is merged with its predecessor C'", and C is not even allocated.
 #[test]
 fn velodrome_introduction_nodes() {
     let (_, with) = velodrome(Velodrome::new(Options::default()), INTRODUCTION);
@@ -91,9 +91,9 @@ fn velodrome_volatile_hand_over() {
     );
 }
 
-/// Velodrome §4.3: D' runs serially, and E' can be moved together too: nobody is to blame.
+/// Velodrome §4.3: D' runs serially, and E' can be moved together too: no transaction is to blame.
 #[test]
-fn velodrome_nobody_to_blame() {
+fn velodrome_no_transaction_to_blame() {
     let line = "1:begin(e) 1:w(x) 2:begin(d) 2:w(y) 2:r(x) 2:end(d) 1:r(y) 1:end(e)";
     violated(line, 7);
     assert_eq!(blame(line), (false, vec![]));

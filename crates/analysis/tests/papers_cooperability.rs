@@ -97,7 +97,7 @@ fn the_reason_names_both_sides_of_the_conflict() {
     let mut reasons = Reasons::new(Options::default(), analysis.inferred());
     let trace = parse(line);
     let _ = reasons.events(&trace.batch());
-    let [reason] = reasons.reasons() else { panic!("one place") };
+    let [reason] = reasons.reasons() else { panic!("one location") };
     assert_eq!(reason.missing.event, number_of(line, "1:acq(this)"));
     assert_eq!(reason.missing.begin, 2, "the transaction started with the yield");
     assert_eq!(reason.earlier, number_of(line, "3:rel(this)"));
@@ -175,10 +175,10 @@ fn the_family_of_a_joined_thread_comes_with_it() {
     let quicksort = "1:fork(2) 2:r(a) 2:fork(3) 2:fork(4) 3:w(b) 4:w(c) 2:join(3) 2:join(4) \
                      1:join(2) 1:r(b) 1:r(c)";
     assert_eq!(missing_if_joins_yield_to_the_child(quicksort), []);
-    // Thread 4 is not joined by anybody: it is a stranger.
+    // No thread joins thread 4: it is a stranger.
     let stranger = "1:fork(2) 2:fork(4) 4:w(c) 2:r(c) 1:join(2)";
     assert_eq!(missing_if_joins_yield_to_the_child(stranger), [4, 5]);
-    // Who is joined first may have given something to who is joined next, not the other way round.
+    // The thread joined first may precede the one joined next, but not the other way round.
     let siblings = "1:fork(2) 1:fork(3) 2:w(x) 3:r(x) 1:join(2) 1:join(3)";
     assert_eq!(missing_if_joins_yield_to_the_child(siblings), []);
     let other_order = "1:fork(2) 1:fork(3) 2:w(x) 3:r(x) 1:join(3) 1:join(2)";
@@ -214,7 +214,7 @@ fn several_traces_are_merged() {
         traces.map(|line| judge(line, Options::default()).inferred().named(&parse(line).symbols));
     let merged = merge(&named);
     assert_eq!(merged.added, [1, 0, 1]);
-    assert_eq!(merged.sites[0].place, "3");
+    assert_eq!(merged.sites[0].location, "3");
     assert_eq!([merged.sites[0].traces, merged.sites[1].first_trace], [2, 2]);
 }
 
@@ -260,7 +260,7 @@ fn tasks_of_a_thread_pool_are_externally_serializable() {
                 2:begin(run) 1:begin(run) 2:r(t1) 1:r(t2) 1:fork(3) 3:w(u2) 2:w(u1) 1:join(3) \
                 1:end(run) 2:end(run) 0:r(u1) 0:r(u2)";
     assert_eq!(external_cycle(line), None);
-    // The second task looks at what the first one is about to change.
+    // The second task reads what the first one will change.
     let bad = line.replace("2:w(u1)", "2:w(u1) 3:r(u1) 2:w(u1)");
     let last = bad.split_whitespace().position(|w| w == "3:r(u1)").unwrap() as EventNo + 2;
     assert_eq!(external_cycle(&bad), Some(last));
@@ -270,7 +270,7 @@ fn tasks_of_a_thread_pool_are_externally_serializable() {
 fn a_transaction_goes_on_after_the_end_of_its_block() {
     assert_eq!(external_cycle("1:begin(m) 1:fork(2) 1:end(m) 2:r(x) 1:w(x) 2:w(x)"), Some(6));
     assert_eq!(external_cycle("1:begin(m) 1:fork(2) 1:end(m) 2:r(x) 2:join(1)"), None);
-    // A fork outside of every block comes before the child, and is no part of anything.
+    // A fork outside of every block precedes the child, and is not part of its transaction.
     assert_eq!(external_cycle("1:fork(2) 2:begin(m) 2:r(x) 1:w(x) 2:end(m)"), None);
     assert_eq!(external_cycle("1:fork(2) 2:begin(m) 2:r(x) 1:w(x) 2:w(x)"), Some(5));
 }

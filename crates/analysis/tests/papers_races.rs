@@ -1,4 +1,4 @@
-//! Worked examples of the papers that are about races, reduction and conflict freedom.
+//! Worked examples of the papers on races, reduction and conflict freedom.
 
 use paceline_analysis::Analysis;
 use paceline_analysis::atomicity::{Engine, Options};
@@ -111,8 +111,8 @@ fn quicksort_without_joins_is_not() {
     assert_eq!(events(&found)[0], (13, 19), "the low part is written, the caller reads it");
 }
 
-/// SingleTrack, Figure 2 (a): three workers read all of `a`, meet at a barrier, write their own part
-/// and meet again.
+/// SingleTrack, Figure 2 (a): three workers read all of `a`, meet at a barrier, write their own
+/// part and meet again.
 fn workers(rounds: usize, second_barrier: bool) -> Trace {
     let all = |what: &dyn Fn(u32) -> String| (1..=3).map(what).collect::<Vec<_>>().join(" ");
     let meet =
@@ -143,8 +143,8 @@ fn workers_with_one_barrier_are_not() {
     assert_eq!(found[0].transaction.begin, 1);
 }
 
-/// SingleTrack, Figure 2 (b): who takes which task from the pool's queue is for the scheduler to
-/// decide, but no block covers that; each task is deterministic, though it forks.
+/// SingleTrack, Figure 2 (b): the scheduler decides which thread takes which task from the pool's
+/// queue, but no block covers that; each task is deterministic, though it forks.
 const TASKS: [&str; 3] = [
     "1:fork(2) 1:fork(3) 1:post(q) 1:post(q) 3:take(q) 2:take(q)",
     "2:begin(run) 2:fork(4) 3:begin(run) 3:fork(5) 4:w(x) 5:w(y) 2:w(z2) 3:w(z3)",

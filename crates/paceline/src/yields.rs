@@ -206,7 +206,7 @@ impl MergedYields {
         let merged = merge(&named);
         let path = |i: usize| traces[i].path.clone();
         let sites = merged.sites.iter().map(|site| MergedSite {
-            site: site.place.clone(),
+            site: site.location.clone(),
             count: site.count,
             traces: site.traces,
             first_trace: path(site.first_trace),

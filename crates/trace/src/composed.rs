@@ -213,7 +213,7 @@ impl Composed {
         self.shown.push(shown);
     }
 
-    /// Touches what looking for a field will need.
+    /// Prefetches what looking for a field will need.
     #[inline(always)]
     pub(crate) fn prefetch(&self, key: FieldKey) -> u32 {
         let object = key.object();

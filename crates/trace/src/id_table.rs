@@ -2,17 +2,17 @@
 //!
 //! What costs is the way to memory, so a look-up has one: the key lies beside its id, and what is
 //! used together lies together: four fields of an object or four elements of an array are
-//! neighbours. A whole chunk of records is looked up at a time; each place is touched some records
-//! ahead (prefetched), so that the processor waits for many of them at once.
+//! neighbours. A whole chunk of records is looked up at a time; each slot is prefetched some records
+//! ahead, so that the processor waits for many of them at once.
 
 /// What is looked for.
-pub(crate) trait Key: Copy + Eq + Default {
+pub(crate) trait TableKey: Copy + Eq + Default {
     /// Where the search starts.
     fn start(self) -> u64;
 }
 
 /// Site and object, or field and object.
-impl Key for u64 {
+impl TableKey for u64 {
     #[inline(always)]
     fn start(self) -> u64 {
         mix(self >> 2) << 2 | self & 3
@@ -20,7 +20,7 @@ impl Key for u64 {
 }
 
 /// The same with an index.
-impl Key for (u64, u64) {
+impl TableKey for (u64, u64) {
     #[inline(always)]
     fn start(self) -> u64 {
         mix(self.0 ^ mix(self.1 >> 2)) << 2 | self.1 & 3
@@ -49,19 +49,19 @@ pub(crate) struct Ids<K> {
     len: usize,
 }
 
-impl<K: Key> Default for Ids<K> {
+impl<K: TableKey> Default for Ids<K> {
     fn default() -> Ids<K> {
         Ids { slots: free(16), len: 0 }
     }
 }
 
 /// Free slots; any key will do for them.
-fn free<K: Key>(count: usize) -> Vec<Slot<K>> {
+fn free<K: TableKey>(count: usize) -> Vec<Slot<K>> {
     vec![Slot { key: K::default(), id: FREE }; count]
 }
 
-impl<K: Key> Ids<K> {
-    /// Touches the place of a key.
+impl<K: TableKey> Ids<K> {
+    /// Prefetches the slot of a key.
     #[inline(always)]
     pub(crate) fn prefetch(&self, key: K) -> u32 {
         self.slots[key.start() as usize & (self.slots.len() - 1)].id
@@ -113,7 +113,7 @@ impl<K: Key> Ids<K> {
 mod tests {
     use super::*;
 
-    fn check<K: Key>(key: impl Fn(u64) -> K) {
+    fn check<K: TableKey>(key: impl Fn(u64) -> K) {
         let mut ids = Ids::default();
         for i in 0..10_000 {
             assert_eq!(ids.get(key(i)), None);

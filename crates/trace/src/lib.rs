@@ -1,8 +1,13 @@
 //! What happened: the events of an observed program, their names, the formats they are kept in,
 //! and the rules that a trace must obey.
 //!
-//! What a recorder inside an observed process needs is in `paceline-wire`, which this crate reads
-//! the streams of.
+//! An [`Event`] is a thread, an operation and a [`Site`]; all names are ids into [`Symbols`]. A
+//! [`Source`] gives events batch by batch, whatever [`format`](mod@format) they are in;
+//! [`select`] leaves out the blocks that are not meant to be atomic, [`validate`] checks the rules,
+//! and [`pipeline`] is the loop that does all of it. [`generate`] makes traces for tests.
+//!
+//! What runs inside an observed process is in `paceline-wire`; this crate reads what it sends
+//! ([`format::stream`]).
 
 mod composed;
 mod error;

@@ -1,11 +1,10 @@
-//! The bytes of a recorded stream: frames and records.
+//! The frames of a recorded stream, and how they are written.
 //!
-//! All numbers are little endian. The stream starts with [`MAGIC`] and the `u32`
-//! [`VERSION`];
-//! then come frames: `u32` length of the payload, `u8` kind of frame, payload. A *text* inside a
+//! All numbers are little endian. The stream starts with [`MAGIC`] and the `u32` [`VERSION`]; then
+//! come frames: `u32` length of the payload, `u8` code of the frame, payload. A *text* inside a
 //! payload is a `u32` length and that many bytes; a text that ends a payload has no length.
 //!
-//! | frame | kind | payload |
+//! | frame | code | payload |
 //! |---|---|---|
 //! | Hello | 1 | `u32` pid, `u32` stripes, `u32` flags, text front end, text version of it, command line |
 //! | Name | 2 | `u32` id, the name |

@@ -293,28 +293,4 @@ fn grow<T: Clone + Default>(state: &mut Vec<T>, len: usize) {
     }
 }
 
-impl Analysis for AerodromeBasic {
-    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
-        self.reserve(&batch.counts);
-        each_event(self, self.options, batch, |engine, number, event| {
-            engine.now = (number, event.thread);
-            engine.event(event);
-        })
-    }
-
-    fn finish(&mut self) {
-        for t in (0..self.threads.len() as u32).map(ThreadId) {
-            if self.threads[t.index()].depth > 0 {
-                self.now.1 = t;
-                self.close(t);
-                self.threads[t.index()].depth = 0;
-            }
-        }
-    }
-}
-
-impl Atomicity for AerodromeBasic {
-    fn cycles(&self) -> &[Cycle] {
-        &self.cycles
-    }
-}
+super::aerodrome_analysis!(AerodromeBasic);

@@ -5,6 +5,38 @@
 //! closed, or a single event outside every block. All engines give the same verdict on every
 //! well-formed trace, and the exact ones name the same first event.
 
+/// Both AeroDrome engines take events, and close open transactions in the end, in the same way.
+macro_rules! aerodrome_analysis {
+    ($engine:ty) => {
+        impl Analysis for $engine {
+            fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
+                self.reserve(&batch.counts);
+                each_event(self, self.options, batch, |engine, number, event| {
+                    engine.now = (number, event.thread);
+                    engine.event(event);
+                })
+            }
+
+            fn finish(&mut self) {
+                for t in (0..self.threads.len() as u32).map(ThreadId) {
+                    if self.threads[t.index()].depth > 0 {
+                        self.now.1 = t;
+                        self.close(t);
+                        self.threads[t.index()].depth = 0;
+                    }
+                }
+            }
+        }
+
+        impl Atomicity for $engine {
+            fn cycles(&self) -> &[Cycle] {
+                &self.cycles
+            }
+        }
+    };
+}
+use aerodrome_analysis;
+
 mod aerodrome;
 mod aerodrome_basic;
 mod reference;

@@ -206,8 +206,8 @@ fn random_traces_have_every_operation_and_both_verdicts() {
     assert!(cyclic * 4 > all && cyclic * 4 < all * 3, "{cyclic} of {all} are not serializable");
 }
 
-/// Longer traces with more threads than a machine word has bits. The reference is too slow here, but
-/// the generator knows where it planted the violation.
+/// Longer traces with more threads than a machine word has bits. The reference is too slow here,
+/// but the generator knows where it planted the violation.
 #[test]
 fn engines_find_what_was_planted() {
     let features = |threads| Shape {

@@ -66,12 +66,12 @@ impl Inferred {
     /// equal text are one location.
     pub fn named(&self, symbols: &Symbols) -> Vec<NamedSite> {
         let mut named: Vec<NamedSite> = Vec::new();
-        let mut by_place = HashMap::new();
+        let mut by_location = HashMap::new();
         for site in &self.sites {
-            let place = symbols.show_site(site.first.site);
-            let index = *by_place.entry(place.clone()).or_insert(named.len());
+            let location = symbols.show_site(site.first.site);
+            let index = *by_location.entry(location.clone()).or_insert(named.len());
             if index == named.len() {
-                named.push(NamedSite { place, count: 0 });
+                named.push(NamedSite { location, count: 0 });
             }
             named[index].count += site.count;
         }
@@ -83,7 +83,7 @@ impl Inferred {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedSite {
     /// The location as it is shown.
-    pub place: String,
+    pub location: String,
     /// How many are missing there.
     pub count: u64,
 }
@@ -92,7 +92,7 @@ pub struct NamedSite {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MergedSite {
     /// The location as it is shown.
-    pub place: String,
+    pub location: String,
     /// How many are missing there, in all traces.
     pub count: u64,
     /// The index of the first trace that needs a yield there.
@@ -113,15 +113,15 @@ pub struct Merged {
 /// Merges the missing yields of several traces.
 pub fn merge(traces: &[Vec<NamedSite>]) -> Merged {
     let mut merged = Merged::default();
-    let mut by_place: HashMap<&str, usize> = HashMap::new();
+    let mut by_location: HashMap<&str, usize> = HashMap::new();
     for (trace, sites) in traces.iter().enumerate() {
         let known = merged.sites.len();
-        for NamedSite { place, count } in sites {
+        for NamedSite { location, count } in sites {
             let next = merged.sites.len();
-            let index = *by_place.entry(place).or_insert(next);
+            let index = *by_location.entry(location).or_insert(next);
             if index == next {
-                let place = place.clone();
-                merged.sites.push(MergedSite { place, count: 0, first_trace: trace, traces: 0 });
+                let location = location.clone();
+                merged.sites.push(MergedSite { location, count: 0, first_trace: trace, traces: 0 });
             }
             merged.sites[index].count += count;
             merged.sites[index].traces += 1;
@@ -135,8 +135,11 @@ pub fn merge(traces: &[Vec<NamedSite>]) -> Merged {
 mod tests {
     use super::*;
 
-    fn sites(places: &[(&str, u64)]) -> Vec<NamedSite> {
-        places.iter().map(|&(place, count)| NamedSite { place: place.to_owned(), count }).collect()
+    fn sites(locations: &[(&str, u64)]) -> Vec<NamedSite> {
+        locations
+            .iter()
+            .map(|&(location, count)| NamedSite { location: location.to_owned(), count })
+            .collect()
     }
 
     #[test]
@@ -151,7 +154,7 @@ mod tests {
         let rows: Vec<_> = merged
             .sites
             .iter()
-            .map(|s| (s.place.as_str(), s.count, s.first_trace, s.traces))
+            .map(|s| (s.location.as_str(), s.count, s.first_trace, s.traces))
             .collect();
         assert_eq!(rows, [("A.java:1", 4, 0, 2), ("B.java:2", 5, 0, 2), ("C.java:3", 1, 2, 1)]);
     }

@@ -14,8 +14,8 @@
 //!
 //! The engine is the running-ancestor graph (`engine::ancestors`) with other boundaries: nearly
 //! every event belongs to a running transaction here, and a cycle never stays in the graph. A
-//! thread's transaction starts with the first event after a split, and it is over when the thread is
-//! joined, since nothing can enter it any more.
+//! thread's transaction starts with the first event after a split, and it is over when the thread
+//! is joined, since nothing can enter it any more.
 //!
 //! With [`Options::join_yields_to_child`], a join splits nothing, see [`family`].
 

@@ -47,8 +47,8 @@ impl PlainGraph {
         conflicting.map(|e| (e, self.txn_of[e]))
     }
 
-    /// Assigns the latest event, which happens after `predecessors`, to `txn`. Returns whether a new
-    /// edge has closed a cycle.
+    /// Assigns the latest event, which happens after `predecessors`, to `txn`. Returns whether a
+    /// new edge has closed a cycle.
     pub fn assign(&mut self, txn: Txn, predecessors: &HashSet<Txn>) -> bool {
         self.txn_of.push(txn);
         let mut closes = false;

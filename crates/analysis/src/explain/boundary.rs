@@ -1,7 +1,7 @@
 //! Which events make up a transaction, and which transactions run: what the search for a cycle
-//! needs to know besides conflicts. For atomicity a transaction is an outermost block of one thread;
-//! for determinism the threads that were forked inside belong to it as well. Every other event is a
-//! transaction by itself.
+//! needs to know besides conflicts. For atomicity a transaction is an outermost block of one
+//! thread; for determinism the threads that were forked inside belong to it as well. Every other
+//! event is a transaction by itself.
 
 use std::sync::{Arc, OnceLock};
 
@@ -134,7 +134,7 @@ impl Transactions {
         *self = Transactions::new(self.boundaries);
     }
 
-    /// Takes an event: what comes before its effects.
+    /// Takes an event, before its effects on those that follow ([`Transactions::leave`]).
     pub(super) fn enter(&mut self, at: EventRef) -> EventContext {
         let Event { thread: id, op, site } = at.event;
         let thread = &mut self.threads[id.index()];

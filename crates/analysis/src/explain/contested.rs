@@ -112,7 +112,7 @@ mod tests {
         let set = contested(&trace);
         let found = (0..trace.symbols.vars.len() as u32).filter_map(|x| set.number(VarId(x)));
         assert!(found.eq(0..set.count()));
-        // What the first threads have for themselves is nobody else's.
+        // A variable of one thread is not contested.
         let own = trace.symbols.vars.get(b"x1").unwrap();
         assert_eq!(set.number(VarId(own)), None);
     }

@@ -17,8 +17,8 @@
 //!
 //! The other parts of this room also read a trace again: [`blame`] finds all refuted blocks,
 //! [`components`] all transactions on cycles, [`witness`] a serial order, and [`minimize`] the
-//! smallest part of a trace that still shows a violation. [`contested`] tells such passes which
-//! variables they may skip.
+//! smallest part of a trace that still shows a violation. [`contested`] lists the variables that
+//! such passes must not skip.
 
 pub mod blame;
 mod boundary;

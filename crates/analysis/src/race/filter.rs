@@ -4,15 +4,15 @@
 //!
 //! Two passes: the first runs a [`RaceDetector`] over the whole trace; in the second, analyses that
 //! are wrapped in [`WithoutRaceFree`] are given the rest of the trace only. For atomicity,
-//! cooperability and external serializability, the verdict and the event of the first violation stay
-//! the same. Every pair of conflicting accesses e, f that is left out has a path of synchronization
-//! from e to f, which ends in f's thread at or before f; so a cycle that f would close is closed
-//! before f. Variables with atomic accesses are kept: a plain access does not race with an atomic
-//! one, but conflicts. The first event of each thread is kept, because the fork and the join of a
-//! thread that does nothing order nothing.
+//! cooperability and external serializability, the verdict and the event of the first violation
+//! stay the same. Every pair of conflicting accesses e, f that is left out has a path of
+//! synchronization from e to f, which ends in f's thread at or before f; so a cycle that f would
+//! close is closed before f. Variables with atomic accesses are kept: a plain access does not race
+//! with an atomic one, but conflicts. The first event of each thread is kept, because the fork and
+//! the join of a thread that does nothing order nothing.
 //!
 //! What is lost:
-//! - explanations: a cycle is shown by the locks that order it, not by the data that it is about;
+//! - explanations: a cycle is shown by the locks that order it, not by the data concerned;
 //! - conflict freedom (determinism) of accesses that are ordered only through a thread outside of
 //!   their transaction: the papers' filter loses these too;
 //! - everything that examines the accesses themselves: Eraser, Atomizer, counts of shared sites.
@@ -54,7 +54,8 @@ impl RaceFilter {
 }
 
 /// An analysis that does not see the accesses that a [`RaceFilter`] drops. The events that are left
-/// are numbered without gaps; [`WithoutRaceFree::original`] maps these numbers to those of the trace.
+/// are numbered without gaps; [`WithoutRaceFree::original`] maps these numbers to those of the
+/// trace.
 pub struct WithoutRaceFree<A> {
     analysis: A,
     filter: RaceFilter,

@@ -1,5 +1,5 @@
-//! Would the property tests notice if an analysis were wrong? A fault is seeded into each of them: it
-//! ignores one kind of operation, as if a line of its code were missing. On the same traces that
+//! Would the property tests notice if an analysis were wrong? A fault is seeded into each of them:
+//! it ignores one kind of operation, as if a line of its code were missing. On the same traces that
 //! compare the analysis with its definition, the faulty one must give another result. If it did
 //! not, these traces would not test that line.
 //!
@@ -51,8 +51,8 @@ const ORDER: &[Fault] = faults! {
     "barrier exits": Op::BarrierExit(_),
 };
 
-/// In a deterministic block this changes nothing: a thread that acquires the lock in the meantime has
-/// already conflicted with the wait.
+/// In a deterministic block this changes nothing: a thread that acquires the lock in the meantime
+/// has already conflicted with the wait.
 const WAITS: &[Fault] = faults! {
     "acquires by waits": Op::PostWait(_),
 };

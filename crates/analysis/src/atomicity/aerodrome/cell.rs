@@ -35,7 +35,8 @@ impl TxnEpoch {
 }
 
 /// The events recorded in one cell: those in running transactions by their epochs, because their
-/// clock is that of their thread until the transaction ends; the others by the join of their clocks.
+/// clock is that of their thread until the transaction ends; the others by the join of their
+/// clocks.
 #[derive(Clone)]
 pub(super) struct Cell {
     first: TxnEpoch,

@@ -15,8 +15,8 @@
 //!   count against itself. Here clocks are stored after the end of their transaction, when the own
 //!   component no longer matters, so one joint clock serves for both. A reader that still runs is
 //!   an epoch, and skipped by its own thread.
-//! - *Lazy updates.* Every running transaction has a list of the cells whose clocks know it. When it
-//!   ends, these are updated, and no others.
+//! - *Lazy updates.* Every running transaction has a list of the cells whose clocks know it. When
+//!   it ends, these are updated, and no others.
 //! - Clocks that know no running transaction are freed when they are met; a transaction that knows
 //!   none itself has nothing to pass on when it ends.
 //!
@@ -371,28 +371,4 @@ fn knows_another(clock: &[u32], begins: &[u32], t: ThreadId) -> bool {
     both.any(|(v, (time, begin))| time >= begin && v != t.index())
 }
 
-impl Analysis for Aerodrome {
-    fn events(&mut self, batch: &Batch) -> ControlFlow<()> {
-        self.reserve(&batch.counts);
-        each_event(self, self.options, batch, |engine, number, event| {
-            engine.now = (number, event.thread);
-            engine.event(event);
-        })
-    }
-
-    fn finish(&mut self) {
-        for t in (0..self.threads.len() as u32).map(ThreadId) {
-            if self.threads[t.index()].depth > 0 {
-                self.now.1 = t;
-                self.close(t);
-                self.threads[t.index()].depth = 0;
-            }
-        }
-    }
-}
-
-impl Atomicity for Aerodrome {
-    fn cycles(&self) -> &[Cycle] {
-        &self.cycles
-    }
-}
+super::aerodrome_analysis!(Aerodrome);

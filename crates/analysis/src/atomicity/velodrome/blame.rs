@@ -3,8 +3,9 @@
 //! The transaction that closes the cycle is to blame if the cycle is *increasing*: every other
 //! transaction on it is left by an event that is not before the one by which it was entered. Then
 //! the path of transactions is a path of events, and the transaction cannot be moved together.
-//! Several paths may close a cycle with the same last edge. We look for an increasing one, and among
-//! those for the one that leaves the blamed transaction last, because it refutes the most blocks.
+//! Several paths may close a cycle with the same last edge. We look for an increasing one, and
+//! among those for the one that leaves the blamed transaction last, because it refutes the most
+//! blocks.
 
 use hashbrown::HashMap;
 use paceline_trace::EventNo;

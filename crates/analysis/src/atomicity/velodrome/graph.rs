@@ -6,9 +6,9 @@
 //! that would close one is not added), so counting references finds all garbage.
 //!
 //! The nodes of a thread are a chain in the graph, so the ancestors of a node are, for each thread,
-//! all nodes of that thread up to some point: one number per thread. Sets of nodes, as in the paper,
-//! would need memory quadratic in the live nodes. (Of a chain, only the front can be collected, so
-//! no live node is cut off from a later one.)
+//! all nodes of that thread up to some point: one number per thread. Sets of nodes, as in the
+//! paper, would need memory quadratic in the live nodes. (Of a chain, only the front can be
+//! collected, so no live node is cut off from a later one.)
 
 use paceline_trace::{EventNo, ThreadId};
 

@@ -16,11 +16,11 @@
 //! treated as there; an acquire and its release count as writes or, if shared, as reads. For each
 //! object and transaction the first conflict is found exactly.
 //!
-//! The rules of the paper's Figure 4, read literally, are wrong in two places. A `begin` resets the
-//! clock of its thread, but other threads may still hold the clock's old time: here clocks belong to
-//! a transaction, and a thread that enters another one takes part under another number. And a join
-//! takes over the joined thread's clock, whatever transaction that is in: here only what happens
-//! inside the transaction orders events, so nothing flows through threads outside.
+//! The rules of the paper's Figure 4, read literally, are wrong in two respects. A `begin` resets the
+//! clock of its thread, but other threads may still hold the clock's old time: here clocks belong
+//! to a transaction, and a thread that enters another one takes part under another number. And a
+//! join takes over the joined thread's clock, whatever transaction that is in: here only what
+//! happens inside the transaction orders events, so nothing flows through threads outside.
 
 mod members;
 #[cfg(test)]
@@ -47,7 +47,7 @@ use shelf::Shelf;
 /// Two events of one transaction whose order the scheduler decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
-    /// What they are about.
+    /// What they conflict on.
     pub target: Target,
     /// The earlier one.
     pub first: Occurrence,
@@ -120,10 +120,11 @@ pub struct ConflictFreedom {
 }
 
 impl ConflictFreedom {
-    /// Conflicts in the order of their second events. If there are none after the whole trace, it is
-    /// conflict-free. Each names at least one block that no other names. The first conflict of every
-    /// transaction is among them. A nested block may be missing if all its conflicts are about
-    /// objects that already had a conflict in the transaction: these are not followed any further.
+    /// Conflicts in the order of their second events. If there are none after the whole trace, it
+    /// is conflict-free. Each names at least one block that no other names. The first conflict of
+    /// every transaction is among them. A nested block may be missing if all its conflicts are
+    /// about objects that already had a conflict in the transaction: these are not followed any
+    /// further.
     pub fn conflicts(&self) -> &[Conflict] {
         &self.conflicts
     }
@@ -160,9 +161,9 @@ impl ConflictFreedom {
         }
     }
 
-    /// A release counts like its acquire. It cannot be the second of two events that conflict: other
-    /// threads had released the lock before the acquire; or, if that was before the transaction
-    /// had other threads, they have not touched the lock yet.
+    /// A release counts like its acquire. It cannot be the second of two events that conflict:
+    /// other threads had released the lock before the acquire; or, if that was before the
+    /// transaction had other threads, they have not touched the lock yet.
     fn member_event(&mut self, op: Op, event: MemberEvent) {
         match op {
             Op::Read(x) | Op::AtomicRead(x) => self.shared(var(x), event),

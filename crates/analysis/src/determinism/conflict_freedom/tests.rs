@@ -133,7 +133,8 @@ fn a_block_does_not_hold_what_its_thread_does_later() {
 
 #[test]
 fn nested_blocks_that_hold_both_are_named() {
-    let line = "1:begin(p) 1:begin(q) 1:fork(2) 1:end(q) 1:begin(r) 2:begin(s) 2:w(x) 1:r(x) 2:fork(3) 3:w(y) 2:w(y)";
+    let line = "1:begin(p) 1:begin(q) 1:fork(2) 1:end(q) 1:begin(r) 2:begin(s) 2:w(x) 1:r(x) \
+                2:fork(3) 3:w(y) 2:w(y)";
     let found = check(&Trace::parse(line).unwrap());
     let begins: Vec<Vec<EventNo>> =
         found.conflicts().iter().map(|c| c.blocks.iter().map(|b| b.begin).collect()).collect();

@@ -1,11 +1,11 @@
 //! The running-ancestor graph: which running transactions precede a given one?
 //!
-//! An edge into a running transaction D closes a cycle exactly when D precedes the edge's source. So
-//! the set of *running* transactions that reach a transaction is all that has to be known about it,
-//! whether it still runs or not. A finished transaction whose set is empty is dead: it can never
-//! lie on a cycle. Finished transactions with equal sets are interchangeable from then on and share
-//! a *class*. There are never more classes than k(k+1)+1 when k transactions run, so the graph does
-//! not grow with the trace.
+//! An edge into a running transaction D closes a cycle exactly when D precedes the edge's source.
+//! So the set of *running* transactions that reach a transaction is all that has to be known about
+//! it, whether it still runs or not. A finished transaction whose set is empty is dead: it can
+//! never lie on a cycle. Finished transactions with equal sets are interchangeable from then on and
+//! share a *class*. There are never more classes than k(k+1)+1 when k transactions run, so the
+//! graph does not grow with the trace.
 //!
 //! - A running transaction owns a *slot*; sets are bit sets over slots. The set before a slot is
 //!   kept transitively closed. So the set of a class need not be: an event that happens after its

@@ -168,7 +168,7 @@ impl Frontier {
     }
 
     /// Names every earlier node that an event of `thread` conflicts with, and records the event's
-    /// own. Conflicts that are about threads (program order, fork, join) are up to the caller.
+    /// own. Conflicts with threads (program order, fork, join) are up to the caller.
     #[inline(always)]
     pub fn event(&mut self, thread: ThreadId, op: Op, visitor: &mut impl Visitor) -> Node {
         match op {

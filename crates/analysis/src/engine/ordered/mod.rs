@@ -4,7 +4,8 @@
 //! to a later transaction closes no cycle and costs no more than its entry. No set of ancestors is
 //! kept, so the cost does not depend on how many transactions run.
 //!
-//! - A transaction has a *topological label*, a number. At first labels grow in the order of begins.
+//! - A transaction has a *topological label*, a number. At first labels grow in the order of
+//!   begins.
 //! - An edge against the order starts a search for everything that must move: its source and the
 //!   predecessors of that, down to the label of the target. If the target is among them there is a
 //!   cycle. Otherwise they get labels below the target's, above those of their predecessors that
@@ -34,8 +35,8 @@ use super::precedence::{Full, Horizons, Node, Precedence, Relevance, Renumbering
 /// The position of a record in the topological order.
 type TopoLabel = u64;
 
-/// The distance between new labels, so that others fit in between: two dozen moves into the same gap
-/// can halve what is left of it before all records must be relabelled, and there are labels for
+/// The distance between new labels, so that others fit in between: two dozen moves into the same
+/// gap can halve what is left of it before all records must be relabelled, and there are labels for
 /// 2^40 transactions.
 const GAP: TopoLabel = 1 << 24;
 
@@ -377,7 +378,7 @@ impl Ordered {
         }
     }
 
-    /// Finds the record of a node that was merged into another (union–find with path compression).
+    /// The record of a node that was merged into another (union–find with path compression).
     fn follow(&mut self, node: Node) -> Option<usize> {
         let root = self.node_root(node);
         match self.links[root.0 as usize].target() {

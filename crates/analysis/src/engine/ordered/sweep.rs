@@ -139,8 +139,8 @@ impl Ordered {
         rows
     }
 
-    /// Renumbers the nodes. Those merged into the oldest running transaction share a number of their
-    /// own, because they happen after it.
+    /// Renumbers the nodes. Those merged into the oldest running transaction share a number of
+    /// their own, because they happen after it.
     pub(super) fn renumber(&mut self) -> Renumbering {
         let mut table = vec![Node::DEAD; self.links.len()];
         let mut links = vec![Link::DEAD];
@@ -183,7 +183,8 @@ impl Ordered {
         (self.second, self.choose_at) = (Node(if self.oldest == 0 { 1 } else { 3 }), 0);
     }
 
-    /// The parts of the graph, for one that can hold cycles. The edges that close them are not in it.
+    /// The parts of the graph, for one that can hold cycles. The edges that close them are not in
+    /// it.
     pub fn take_apart(mut self) -> Parts {
         let mut alive = self.alive();
         self.sort(&mut alive);

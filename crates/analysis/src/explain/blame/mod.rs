@@ -29,16 +29,16 @@ use crate::engine::channel::{Channel, Channels};
 use crate::explain::BlockRef;
 use crate::explain::contested::Contested;
 
-/// The latest event of a thread's running transaction that is known to have happened before. A clock
-/// is a list of these, in the order of threads.
+/// The latest event of a thread's running transaction that is known to have happened before. A
+/// clock is a list of these, in the order of threads.
 type Entry = (ThreadId, EventNo);
 
 fn latest(known: &[Entry], thread: ThreadId) -> EventNo {
     known.binary_search_by_key(&thread, |e| e.0).map_or(0, |i| known[i].1)
 }
 
-/// Joins what was received into what is known, keeping the later of two entries of a thread. Returns
-/// whether anything is new.
+/// Joins what was received into what is known, keeping the later of two entries of a thread.
+/// Returns whether anything is new.
 fn join(known: &[Entry], received: impl Iterator<Item = Entry>, all: &mut Vec<Entry>) -> bool {
     let mut known = known.iter().copied().peekable();
     let mut is_new = false;

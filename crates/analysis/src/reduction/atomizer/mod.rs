@@ -3,10 +3,11 @@
 //!
 //! | event | moves |
 //! |---|---|
-//! | acquires, `postwait`, `join`, `take`, barrier `exit` | right: it waits for others, so it may happen later |
-//! | releases, `prewait`, `fork`, `post`, barrier `enter` | left: others wait for it, so it may happen earlier |
-//! | accesses that [`crate::reduction::eraser`] finds protected; `yield`, `notify`, `begin`, `end` | both ways |
-//! | other accesses, atomic ones among them | neither way |
+//! | acquires, `postwait`, `join`, `take`, barrier `exit` | right: waits for others |
+//! | releases, `prewait`, `fork`, `post`, barrier `enter` | left: others wait for it |
+//! | accesses that [`super::eraser`] finds protected | both ways |
+//! | `yield`, `notify`, `begin`, `end` | both ways |
+//! | other accesses, including atomic ones | neither way |
 //!
 //! The first left mover or non-mover commits the block; a right mover or non-mover after that
 //! breaks the pattern. Only the first break of a run of a block counts.

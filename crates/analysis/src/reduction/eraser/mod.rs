@@ -4,8 +4,8 @@
 //! | state | meaning | next |
 //! |---|---|---|
 //! | virgin | not accessed | exclusive |
-//! | exclusive | one thread so far: being initialized, no lock needed | by another thread: shared or shared-modified |
-//! | shared | read by several: no lock needed, but the locks held are recorded | by a write: shared-modified |
+//! | exclusive | one thread so far: no lock needed | another thread: shared, shared-modified |
+//! | shared | read by several: the locks held are recorded | a write: shared-modified |
 //! | shared-modified | written and shared: some lock must be left | |
 //!
 //! From the second thread on, each access removes from the variable's lockset the locks that are

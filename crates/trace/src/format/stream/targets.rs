@@ -100,7 +100,7 @@ impl Targets {
         }
     }
 
-    /// Touches what looking for a field will need.
+    /// Prefetches what looking for a field will need.
     #[inline(always)]
     pub(super) fn prefetch_field(&self, target: TargetKey, vars: &Composed) -> u32 {
         vars.prefetch(target.key)
