@@ -7,7 +7,7 @@ struct Hold {
     lock: u64,
     exclusive: u32,
     shared: u32,
-    /// Told as a shared one.
+    /// Recorded as a shared one.
     told_shared: bool,
 }
 
