@@ -90,12 +90,15 @@ fn a_java_program_has_the_same_findings() {
     let Some(classes) = java::compile(&files.map(program)) else { return };
     let folder = Folder::new();
     let classes = classes.path().display();
-    let line = format!("run --format json -o report.json -- java -cp {classes} SetAdd");
+    let line = format!(
+        "run --atomic SetAdd.add --format json -o report.json -- java -cp {classes} SetAdd"
+    );
     folder.run(&line).ends_with(1);
     let by_command: Value = serde_json::from_slice(&folder.bytes("report.json")).unwrap();
 
     let agent = agent_beside(Path::new(env!("CARGO_BIN_EXE_paceline"))).unwrap();
     let observe = Observe::new(["java", "-cp", &classes.to_string(), "SetAdd"]).agent(agent);
+    let observe = observe.check(Check::new().atomic("SetAdd.add"));
     let observed = observe.run().unwrap();
     let [process] = &observed.traces[..] else { panic!("{:?}", observed.traces) };
     let checked = process.result.as_ref().unwrap();
