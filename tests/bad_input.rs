@@ -269,7 +269,7 @@ fn a_line_of_ten_megabytes() {
 }
 
 #[test]
-fn the_line_and_the_rule_are_told() {
+fn the_line_and_the_rule_are_named() {
     let folder = Folder::new();
     folder.file("held.std", "1|acq(l)|1\n2|acq(l)|2\n");
     all_refuse(&folder, "held.std", &["error: held.std: line 2: acquire_held: "]);
@@ -454,7 +454,7 @@ fn a_reader_that_has_seen_enough() {
 }
 
 #[test]
-fn nobody_to_complain_to() {
+fn closed_standard_error_is_no_failure() {
     let folder = Folder::new();
     folder.file("bad.std", "nonsense\n");
     folder.shell("$PACELINE check bad.std 2>/dev/full").is(2, &[]);

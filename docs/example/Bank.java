@@ -1,7 +1,7 @@
 final class Account {
     private int balance;
 
-    /** Meant to be atomic: nobody may come between the look and the change. */
+    /** Meant to be atomic: no other thread may come between the look and the change. */
     boolean withdraw(int amount) {
         int now = balance;
         if (now < amount) {

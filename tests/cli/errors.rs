@@ -95,7 +95,7 @@ fn wrong_usage() {
 }
 
 #[test]
-fn whoever_reads_only_the_beginning_has_done_no_wrong() {
+fn reading_only_the_beginning_is_no_error() {
     use std::io::Read as _;
     use std::process::{Command, Stdio};
     let mut child = Command::new(env!("CARGO_BIN_EXE_paceline"))

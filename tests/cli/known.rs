@@ -53,7 +53,7 @@ fn wildcards_and_anchors() {
 }
 
 #[test]
-fn entries_that_are_not_needed_are_told() {
+fn entries_that_are_not_needed_are_reported() {
     let folder = both().with_text("s.txt", "violation:Set.add\n\nviolation:Bag.add\nrace:x\n");
     let run = folder.run("check bad.std --suppress s.txt").ends_with(1);
     for entry in ["s.txt:3: `violation:Bag.add`", "s.txt:4: `race:x`"] {

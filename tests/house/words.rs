@@ -19,7 +19,6 @@ const INSTEAD: &[(&str, &str)] = &[
 const EXEMPT: &[&str] = &["tests/house/words.rs", "docs/glossary.md"];
 
 #[test]
-#[ignore = "until every crate has been swept: cargo test --test house -- --ignored"]
 fn the_words_are_those_of_the_field() {
     let mut complaints = Vec::new();
     let endings = [".rs", ".md", ".java", ".jasm", ".table", ".js", ".html", ".toml", ".py"];

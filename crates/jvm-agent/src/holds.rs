@@ -7,8 +7,8 @@ struct Hold {
     lock: u64,
     exclusive: u32,
     shared: u32,
-    /// Told as a shared one.
-    told_shared: bool,
+    /// Recorded as a shared one.
+    recorded_shared: bool,
 }
 
 /// What giving up a hold means.
@@ -40,7 +40,7 @@ impl Holds {
         let (i, first) = match self.find(lock) {
             Some(i) => (i, false),
             None => {
-                self.0.push(Hold { lock, exclusive: 0, shared: 0, told_shared: shared });
+                self.0.push(Hold { lock, exclusive: 0, shared: 0, recorded_shared: shared });
                 (self.0.len() - 1, true)
             }
         };
@@ -56,13 +56,13 @@ impl Holds {
         let count = if shared { &mut hold.shared } else { &mut hold.exclusive };
         let Some(less) = count.checked_sub(1) else { return Given::Stray };
         *count = less;
-        let Hold { exclusive, shared, told_shared, .. } = *hold;
+        let Hold { exclusive, shared, recorded_shared, .. } = *hold;
         if exclusive + shared == 0 {
             self.0.swap_remove(i);
-            return if told_shared { Given::Shared } else { Given::Exclusive };
+            return if recorded_shared { Given::Shared } else { Given::Exclusive };
         }
-        if exclusive == 0 && !told_shared {
-            hold.told_shared = true;
+        if exclusive == 0 && !recorded_shared {
+            hold.recorded_shared = true;
             return Given::Downgrade;
         }
         Given::Nothing

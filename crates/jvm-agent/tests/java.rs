@@ -188,7 +188,7 @@ fn redundant_accesses_can_be_left_out() {
     // One for each block that is recorded, and now and then one that is not inside of any.
     assert!((blocks..=2 * blocks + 1).contains(&writes), "{writes} writes in {blocks} blocks");
     assert_eq!(block.count("end", "Redundant.inside"), blocks);
-    assert!(block.notes.iter().any(|note| note.contains("repeat")), "{:?}", block.notes);
+    assert!(block.notes.iter().any(|note| note.contains("redundant")), "{:?}", block.notes);
 }
 
 #[test]

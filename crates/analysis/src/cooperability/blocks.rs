@@ -44,7 +44,7 @@ struct OpenBlock {
 
 /// Blocks of one label count as one, wherever they begin; those without a label go by their site.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct YieldKey {
     label: LabelId,
     unnamed: Site,
     site: Site,
@@ -56,7 +56,7 @@ struct Key {
 pub struct OpenBlocks {
     open: Vec<Vec<OpenBlock>>,
     found: Vec<YieldInBlock>,
-    by_key: HashMap<Key, usize>,
+    by_key: HashMap<YieldKey, usize>,
 }
 
 impl OpenBlocks {
@@ -88,7 +88,7 @@ impl OpenBlocks {
         let OpenBlock { label, site: block_site } = block;
         let unnamed = if label.is_named() { Site::UNKNOWN } else { block_site };
         let next = self.found.len();
-        let key = Key { label, unnamed, site: event.site, kind };
+        let key = YieldKey { label, unnamed, site: event.site, kind };
         let index = *self.by_key.entry(key).or_insert(next);
         if index == next {
             let site = event.site;

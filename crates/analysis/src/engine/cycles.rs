@@ -16,7 +16,7 @@ const KEPT: usize = 4;
 const GROUPS: usize = 100_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Key {
+struct CycleKey {
     label: LabelId,
     begin_site: Site,
     site: Site,
@@ -50,7 +50,7 @@ pub struct Cycles {
     /// The group of each cycle in `kept`.
     group_of: Vec<usize>,
     groups: Vec<Group>,
-    by_key: HashMap<Key, usize>,
+    by_key: HashMap<CycleKey, usize>,
     /// For each group and thread, the transaction that was counted last. A thread runs one at a
     /// time, but those of several threads may alternate.
     counted: HashMap<(usize, ThreadId), EventNo>,
@@ -63,7 +63,9 @@ impl Cycles {
     pub fn add(&mut self, event: EventNo, thread: ThreadId, site: Site, block: OutermostBlock) {
         self.total += 1;
         let begin_site = if block.label.is_named() { Site::UNKNOWN } else { block.site };
-        let Some(index) = self.group(Key { label: block.label, begin_site, site }) else { return };
+        let Some(index) = self.group(CycleKey { label: block.label, begin_site, site }) else {
+            return;
+        };
         if self.counted.insert((index, thread), block.begin) == Some(block.begin) {
             return;
         }
@@ -79,7 +81,7 @@ impl Cycles {
         }
     }
 
-    fn group(&mut self, key: Key) -> Option<usize> {
+    fn group(&mut self, key: CycleKey) -> Option<usize> {
         let next = self.groups.len();
         match self.by_key.get(&key) {
             Some(&index) => Some(index),

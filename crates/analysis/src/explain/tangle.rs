@@ -28,10 +28,10 @@ pub(super) struct Tangle {
     /// In the order of `since`.
     wanted: Vec<Wanted>,
     first: EventNo,
-    kept: Vec<Kept>,
+    kept: Vec<KeptEvent>,
 }
 
-struct Kept {
+struct KeptEvent {
     event: Event,
     ports: Ports,
     context: EventContext,
@@ -57,7 +57,7 @@ impl Tangle {
         if self.kept.is_empty() {
             self.first = number;
         }
-        self.kept.push(Kept { event, ports, context });
+        self.kept.push(KeptEvent { event, ports, context });
         let due = self.wanted.extract_if(.., |w| w.cycle.event == number);
         let due: Vec<Wanted> = due.collect();
         due.into_iter().filter_map(|w| Some((w.index, self.search(&w)?))).collect()
@@ -110,7 +110,7 @@ const NONE: u32 = u32::MAX;
 
 /// The transactions of a stretch; each is named by the position of its first event.
 struct StretchGraph<'a> {
-    kept: &'a [Kept],
+    kept: &'a [KeptEvent],
     number: EventNo,
     /// The transaction of each event.
     txn_of: Vec<u32>,
@@ -128,7 +128,7 @@ struct Receivers {
 }
 
 impl<'a> StretchGraph<'a> {
-    fn new(kept: &'a [Kept], number: EventNo) -> StretchGraph<'a> {
+    fn new(kept: &'a [KeptEvent], number: EventNo) -> StretchGraph<'a> {
         let mut graph = StretchGraph {
             kept,
             number,
@@ -189,7 +189,7 @@ impl<'a> StretchGraph<'a> {
     /// The last event of the transaction that conflicts with `last`. A fork conflicts with every
     /// event of the thread; only the first receives it.
     fn closes(&self, txn: u32, last: usize) -> Option<u32> {
-        let Kept { event, ports, .. } = &self.kept[last];
+        let KeptEvent { event, ports, .. } = &self.kept[last];
         let forks = |e: u32| self.kept[e as usize].event.op == Op::Fork(event.thread);
         let sends = |e: u32| self.sends(e).any(|c| ports.receives.contains(&Some(c)));
         self.events_of(txn).filter(|&e| forks(e) || sends(e)).last()

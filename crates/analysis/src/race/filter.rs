@@ -59,7 +59,7 @@ impl RaceFilter {
 pub struct WithoutRaceFree<A> {
     analysis: A,
     filter: RaceFilter,
-    numbers: Kept,
+    numbers: KeptEvents,
     /// Whether each thread has had an event.
     acted: Vec<bool>,
     /// What is left of a batch.
@@ -69,7 +69,7 @@ pub struct WithoutRaceFree<A> {
 impl<A: Analysis> WithoutRaceFree<A> {
     /// Gives a fresh analysis what the filter keeps.
     pub fn new(analysis: A, filter: RaceFilter) -> Self {
-        let (numbers, rest) = (Kept::default(), Batch::default());
+        let (numbers, rest) = (KeptEvents::default(), Batch::default());
         WithoutRaceFree { analysis, filter, numbers, acted: Vec::new(), rest }
     }
 
@@ -116,7 +116,7 @@ impl<A: Analysis> Analysis for WithoutRaceFree<A> {
 
 /// The events that were kept: one bit for each event, and a running count for each word.
 #[derive(Default)]
-struct Kept {
+struct KeptEvents {
     words: Vec<u64>,
     /// How many were kept before each word.
     before: Vec<u64>,
@@ -124,7 +124,7 @@ struct Kept {
     kept: u64,
 }
 
-impl Kept {
+impl KeptEvents {
     fn push(&mut self, keep: bool) {
         if self.seen.is_multiple_of(64) {
             self.words.push(0);

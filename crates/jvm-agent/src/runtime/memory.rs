@@ -114,6 +114,11 @@ const STRIPE: usize = 4;
 /// The same in bytes.
 pub const STRIPE_BYTES: usize = 8 * STRIPE;
 
+/// In the word of a stripe: it is held.
+const HELD: u64 = 1;
+/// In the word of a stripe: it is held for a call, and let go by an atomic addition.
+const CALL: u64 = 1 << 63;
+
 /// The stripes: each is a version, shifted by one, and a bit that says that it is held.
 #[derive(Clone, Copy)]
 pub struct Stripes(pub Words);
@@ -139,7 +144,7 @@ impl Stripes {
         let stripe = Self::of(key);
         let word = self.0.at(STRIPE * stripe);
         let stamp = |value: u64| paceline_wire::stamp(stripe as u32, value >> 1);
-        match seize(word) {
+        match seize(word, HELD) {
             Seized::Held(value) => {
                 let done = work(stamp(value));
                 // Not a store: guests may have come meanwhile.
@@ -160,27 +165,34 @@ pub enum Seized {
     Guest(u64),
 }
 
-/// How long to wait for a stripe before asking for a stamp as a guest. A thread that holds one runs a
-/// few instructions, unless it waits inside a call of the platform for a thread that waits for the
-/// stripe.
+/// How long to wait for a stripe that is held for a call before asking for a stamp as a guest. The call
+/// runs code of the platform or the application, which may wait for the thread that waits here.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// The same for any other stripe. Its holder runs a few instructions, so it was stopped by the system;
+/// only a class that is loaded in between could wait for the thread that waits here. Under a load of
+/// eight threads a core, 50 ms were too short: its version was given twice, and the order was called
+/// inexact without need.
+const LONG_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes a stripe, or at least a stamp of it.
-pub fn seize(word: &AtomicU64) -> Seized {
+/// Takes a stripe and sets flags in it, or at least takes a stamp of it.
+pub fn seize(word: &AtomicU64, flags: u64) -> Seized {
     let mut rounds = 0u32;
     let mut since = None;
     loop {
         let value = word.load(Ordering::Relaxed);
-        let patient = rounds < 256 || since.get_or_insert_with(Instant::now).elapsed() < PATIENCE;
         let swap = |new| {
             word.compare_exchange_weak(value, new, Ordering::Acquire, Ordering::Relaxed).is_ok()
         };
-        if value & 1 == 0 {
-            if swap(value | 1) {
+        if value & HELD == 0 {
+            if swap(value | flags) {
                 return Seized::Held(value);
             }
-        } else if !patient && swap(value + 2) {
-            return Seized::Guest(value + 1);
+        } else if rounds >= 256 {
+            let patience = if value & CALL == 0 { LONG_PATIENCE } else { PATIENCE };
+            let waited = since.get_or_insert_with(Instant::now).elapsed();
+            if waited >= patience && swap(value + 2) {
+                return Seized::Guest((value & !CALL) + 1);
+            }
         }
         rounds += 1;
         if rounds < 64 { std::hint::spin_loop() } else { std::thread::yield_now() }
@@ -208,11 +220,24 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_waits_too_long_gets_a_version_as_a_guest() {
+    fn a_thread_that_waits_for_a_call_gets_a_version_as_a_guest() {
         let word = AtomicU64::new(0);
-        assert_eq!(seize(&word), Seized::Held(0));
-        assert_eq!(seize(&word), Seized::Guest(2));
-        assert_eq!(seize(&word), Seized::Guest(4));
-        assert_eq!(word.load(Ordering::Relaxed), 5);
+        assert_eq!(seize(&word, HELD | CALL), Seized::Held(0));
+        assert_eq!(seize(&word, HELD), Seized::Guest(2));
+        assert_eq!(seize(&word, HELD), Seized::Guest(4));
+        // As the hook lets it go: the sign goes by overflow.
+        word.fetch_add(CALL + 1, Ordering::Release);
+        assert_eq!(word.load(Ordering::Relaxed), 6);
+    }
+
+    #[test]
+    fn a_stripe_that_is_held_for_a_moment_has_no_guests() {
+        let word = AtomicU64::new(HELD);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| seize(&word, HELD));
+            std::thread::sleep(4 * PATIENCE);
+            word.fetch_add(1, Ordering::Release);
+            assert_eq!(waiting.join().expect("a stripe"), Seized::Held(2));
+        });
     }
 }

@@ -321,9 +321,14 @@ extern "system" fn more_ids(env: *mut JNIEnv, _class: jclass, thread: jobject) -
 }
 
 #[unsafe(export_name = "Java_java_lang_PacelineAgent_seize")]
-extern "system" fn seize_stripe(env: *mut JNIEnv, _class: jclass, address: jlong) -> jlong {
+extern "system" fn seize_stripe(
+    env: *mut JNIEnv,
+    _class: jclass,
+    address: jlong,
+    flags: jlong,
+) -> jlong {
     // SAFETY: the hook passes the address of a stripe.
-    match seize(unsafe { word_at(address as u64) }) {
+    match seize(unsafe { word_at(address as u64) }, flags as u64) {
         Seized::Held(value) => value as jlong,
         Seized::Guest(value) => {
             guarded(env, |agent, _, _| agent.sender.inexact());

@@ -1,6 +1,6 @@
 // Functions given to `compute` and its like that touch atomics: their events are recorded while that
 // of the map is pending, in every position of a buffer. (The agent wrote past the end of it.)
-// atomic: ComputedAtomics.count, ComputedAtomics.first
+// property: race
 
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;

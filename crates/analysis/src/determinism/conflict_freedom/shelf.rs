@@ -6,14 +6,14 @@ use hashbrown::HashMap;
 
 use super::members::{SharedTxn, Transactions};
 
-struct Slot<S> {
+struct ShelfSlot<S> {
     txn: Option<SharedTxn>,
     state: S,
 }
 
 /// States by object and transaction.
 pub(super) struct Shelf<S> {
-    slots: Vec<Slot<S>>,
+    slots: Vec<ShelfSlot<S>>,
     others: HashMap<(usize, SharedTxn), S>,
     /// When `others` has grown to this size, states of transactions that are over are dropped.
     sweep_at: usize,
@@ -40,7 +40,7 @@ impl<S: Default> Shelf<S> {
         discard: impl FnMut(S),
     ) -> &mut S {
         if self.slots.len() <= index {
-            self.slots.resize_with(index + 1, || Slot { txn: None, state: S::default() });
+            self.slots.resize_with(index + 1, || ShelfSlot { txn: None, state: S::default() });
         }
         if self.slots[index].txn != Some(txn) {
             self.exchange(index, txn, transactions, discard);

@@ -114,8 +114,8 @@ impl Ordered {
     }
 
     /// For each record, the set of running transactions that precede it or are it.
-    fn rows(&mut self, alive: &[u32]) -> Rows {
-        let mut rows = Rows::new(alive.len(), self.running);
+    fn rows(&mut self, alive: &[u32]) -> AncestorRows {
+        let mut rows = AncestorRows::new(alive.len(), self.running);
         let mut running = 0;
         for (row, &index) in alive.iter().enumerate() {
             let record = &mut self.records[index as usize];
@@ -253,15 +253,15 @@ impl Ordered {
 }
 
 /// Sets of running transactions.
-struct Rows {
+struct AncestorRows {
     width: usize,
     words: Vec<u64>,
 }
 
-impl Rows {
-    fn new(rows: usize, members: usize) -> Rows {
+impl AncestorRows {
+    fn new(rows: usize, members: usize) -> AncestorRows {
         let width = members.div_ceil(64);
-        Rows { width, words: vec![0; rows * width] }
+        AncestorRows { width, words: vec![0; rows * width] }
     }
 
     fn of(&self, row: u32) -> &[u64] {

@@ -101,7 +101,7 @@ const NO_LIST: u32 = u32::MAX;
 
 /// A variable or a lock: what the last write (release) left, and the reads (shared releases) since.
 #[derive(Clone, Copy)]
-struct Cell {
+struct StampCell {
     exclusive: Stamp,
     /// The stamp of one reader (shared release): most often there is no other.
     shared: Stamp,
@@ -109,17 +109,17 @@ struct Cell {
     more: u32,
 }
 
-const UNTOUCHED: Cell = Cell { exclusive: NO_STAMP, shared: NO_STAMP, more: NO_LIST };
+const UNTOUCHED: StampCell = StampCell { exclusive: NO_STAMP, shared: NO_STAMP, more: NO_LIST };
 
 /// All variables, or all locks.
 #[derive(Default)]
-struct Cells {
-    cells: Vec<Cell>,
+struct StampCells {
+    cells: Vec<StampCell>,
     lists: Vec<Vec<Stamp>>,
     free_lists: Vec<u32>,
 }
 
-impl Cells {
+impl StampCells {
     fn reserve(&mut self, count: usize) {
         if self.cells.len() < count {
             self.cells.resize(count, UNTOUCHED);
@@ -156,7 +156,7 @@ impl Cells {
             self.lists[cell.more as usize].clear();
             self.free_lists.push(cell.more);
         }
-        *cell = Cell { exclusive: stamp, ..UNTOUCHED };
+        *cell = StampCell { exclusive: stamp, ..UNTOUCHED };
     }
 
     /// The stamps of readers (shared releases).
@@ -345,8 +345,8 @@ pub struct Blame {
     knowledge: Knowledge,
     /// The variables that can be part of conflicts, if that is known.
     contested: Option<Arc<Contested>>,
-    variables: Cells,
-    locks: Cells,
+    variables: StampCells,
+    locks: StampCells,
     /// Semaphores and barriers.
     channels: Channels,
     sent: HashMap<Channel, Vec<Stamp>>,
@@ -368,8 +368,8 @@ impl Default for Blame {
                 joined: Vec::new(),
             },
             contested: None,
-            variables: Cells::default(),
-            locks: Cells::default(),
+            variables: StampCells::default(),
+            locks: StampCells::default(),
             channels: Channels::default(),
             sent: HashMap::new(),
             sweep_at: FEWEST_KEPT,

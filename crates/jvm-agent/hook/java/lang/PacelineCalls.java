@@ -25,8 +25,7 @@ final class PacelineCalls {
             Thread t = Thread.currentThread();
             long number = idOf(object);
             t.$pacelineTarget = number;
-            hold(t, number);
-            t.$pacelinePending = 1;
+            holdForCall(t, number);
         }
     }
 
@@ -36,8 +35,7 @@ final class PacelineCalls {
             Thread t = Thread.currentThread();
             long number = idOf(object);
             t.$pacelineTarget = number;
-            hold(t, keyed(number, index));
-            t.$pacelinePending = 1;
+            holdForCall(t, keyed(number, index));
         }
     }
 
@@ -82,13 +80,14 @@ final class PacelineCalls {
             return;
         }
         long value = MEMORY.getLong(stripe);
-        if (stripe == SPARE_STRIPE || stampOf(stripe, value) != t.$pacelineStamp) {
-            write(t, ORDER_SITE);
-            letGo(t);
+        boolean unseen =
+                stripe != SPARE_STRIPE && stampOf(stripe, value & ~CALL) == t.$pacelineStamp;
+        if (unseen && MEMORY.compareAndSetLong(null, stripe, value, (value & ~CALL) - 1)) {
+            t.$pacelineHeld = 0;
             return;
         }
-        t.$pacelineHeld = 0;
-        MEMORY.putLongRelease(null, stripe, value - 1);
+        write(t, ORDER_SITE);
+        letGo(t);
     }
 
     // ---- calls that run code of the application, such as `compute` of a map: their stripe is held
@@ -96,13 +95,13 @@ final class PacelineCalls {
     // within such a call is stamped on return, and the version of its stripe shows whether another
     // event came between.
     //
-    // If something inside needs the same stripe, it is given up, with a record that only orders; then
-    // the call is stamped on return as well. AsideUsed says that there is such a call; AsideHeld is
-    // the stripe, 0 when it was given up; AsideStamp its stamp, or then the value it was left with;
-    // AsideTarget the number of the object.
+    // If something inside needs the same stripe, it is given up, with a record that only orders;
+    // then the call is stamped on return as well. AsideUsed says that there is such a call;
+    // AsideHeld is the stripe, 0 when it was given up; AsideStamp its stamp, or then the value it
+    // was left with; AsideTarget the number of the object.
 
-    /** What `beginCallback` gives if the stripe is held. */
-    private static final long HELD = -1;
+    /** What `beginCallback` gives if the stripe is set aside. */
+    private static final long ASIDE = -1;
 
     @Hidden private static boolean canSetAside(Thread t) {
         return t.$pacelineAsideUsed == 0 && t.$pacelineMuted == 0;
@@ -125,7 +124,7 @@ final class PacelineCalls {
         }
         begin(object);
         setAside(t);
-        return HELD;
+        return ASIDE;
     }
 
     /** The same for an element or entry. */
@@ -136,7 +135,7 @@ final class PacelineCalls {
         }
         beginAt(object, index);
         setAside(t);
-        return HELD;
+        return ASIDE;
     }
 
     /** It has ended, well or not. Whether the stripe is held, as before. */
@@ -158,7 +157,7 @@ final class PacelineCalls {
 
     /** (object, what `beginCallback` has given, site) */
     @Hidden @DontInline static void endCallback(Object object, long version, int site) {
-        if (version == HELD) {
+        if (version == ASIDE) {
             Thread t = Thread.currentThread();
             if (restore(t)) {
                 commit(site);
@@ -172,9 +171,10 @@ final class PacelineCalls {
     }
 
     /** (object, index, what `beginCallbackAt` has given, site) */
-    @Hidden @DontInline static void endCallbackAt(Object object, long index, long version, int site) {
+    @Hidden @DontInline
+    static void endCallbackAt(Object object, long index, long version, int site) {
         Thread t = Thread.currentThread();
-        if (version == HELD) {
+        if (version == ASIDE) {
             if (restore(t)) {
                 commitAt(site, index);
                 return;
@@ -190,7 +190,7 @@ final class PacelineCalls {
 
     /** An exception came. */
     @Hidden @ReservedStackAccess @DontInline static void cancelCallback(long version) {
-        if (version == HELD && restore(Thread.currentThread())) {
+        if (version == ASIDE && restore(Thread.currentThread())) {
             cancel();
         }
     }
@@ -206,8 +206,7 @@ final class PacelineCalls {
         t.$pacelineHeld = t.$pacelineAsideHeld;
         t.$pacelineStamp = t.$pacelineAsideStamp;
         write(t, ORDER_SITE);
-        t.$pacelineAsideStamp = MEMORY.getLong(t.$pacelineAsideHeld) + 1;
-        letGo(t);
+        t.$pacelineAsideStamp = letGo(t);
         t.$pacelineAsideHeld = 0;
     }
 
@@ -220,7 +219,9 @@ final class PacelineCalls {
 
     // ---- stamped on return
 
-    /** The version of the stripe of an object: whether it is the same later shows what came between. */
+    /**
+     * The version of the stripe of an object: whether it is the same later shows what came between.
+     */
     @Hidden private static long version(Object object) {
         return object == null ? 0 : MEMORY.getLongVolatile(null, stripe(idOf(object)));
     }
@@ -232,7 +233,8 @@ final class PacelineCalls {
     /** Notes it if the stripe that is held has another version than before the call. */
     @Hidden static void compare(long version, int site) {
         Thread t = Thread.currentThread();
-        if (t.$pacelineMuted == 0 && MEMORY.getLong(t.$pacelineHeld) != (version | 1)) {
+        boolean same = (MEMORY.getLong(t.$pacelineHeld) & ~CALL) == (version & ~CALL | HELD);
+        if (t.$pacelineMuted == 0 && !same) {
             PacelineAgent.inexact(site);
         }
     }

@@ -16,21 +16,21 @@ import jdk.internal.vm.annotation.Hidden;
  * see a violation. No edge is ever invented, since what is recorded is a part of a sequence that
  * really happened.
  *
- * A transaction has a number that no other has, or 0 if it has none yet. It is 0 again where a block
- * begins, and after each event outside of blocks, which is a transaction of its own. For epochs
- * (races) it is 0 again after everything that may order threads, and accesses of volatile fields are
- * always recorded: an order that gets lost would be a false alarm.
+ * A transaction has a number that no other has, or 0 if it has none yet. It is 0 again where a
+ * block begins, and after each event outside of blocks, which is a transaction of its own. For
+ * epochs (races) it is 0 again after everything that may order threads, and accesses of volatile
+ * fields are always recorded: an order that gets lost would be a false alarm.
  *
  * After the version of each stripe come two words, written by the thread that holds it. The first
  * changes when another transaction than before records an access, the second when another one
  * records a write. Each is the transaction (44 bits) and a count of changes (20 bits). A thread has
- * two tables, of reads and of writes that it has recorded: entries of 32 bytes with the variable, the
- * word of its stripe at that time, and the transaction. A variable is the number of an object (high
- * half) and that of a field or an index; for static fields the address of their word, with the
- * highest bit set.
+ * two tables, of reads and of writes that it has recorded: entries of 32 bytes with the variable,
+ * the word of its stripe at that time, and the transaction. A variable is the number of an object
+ * (high half) and that of a field or an index; for static fields the address of their word, with
+ * the highest bit set.
  *
- * The facts of a site are flags (bit 0 is set, WRITE, VOLATILE), where objects have their word, where
- * the field is, and the number of the field. If they are negative, nothing is observed.
+ * The facts of a site are flags (bit 0 is set, WRITE, VOLATILE), where objects have their word,
+ * where the field is, and the number of the field. If they are negative, nothing is observed.
  */
 final class PacelineFilter {
     private PacelineFilter() {}
@@ -80,7 +80,9 @@ final class PacelineFilter {
         return number << 32 | facts >>> FIELD_NUMBER;
     }
 
-    /** Whether a read must be recorded even if its position is not certain: it may order threads. */
+    /**
+     * Whether a read must be recorded even if its position is not certain: it may order threads.
+     */
     @Hidden static boolean mayOrder(long facts) {
         return (!FILTERS || EPOCHS) && (facts & VOLATILE) != 0;
     }
@@ -93,7 +95,8 @@ final class PacelineFilter {
         return t.$pacelineFilter + (index << ENTRY_SHIFT);
     }
 
-    @Hidden @ForceInline static boolean isRedundant(Thread t, long variable, long facts, long stripe) {
+    @Hidden @ForceInline
+    static boolean isRedundant(Thread t, long variable, long facts, long stripe) {
         if (t.$pacelineTx == 0) {
             return false;
         }
@@ -159,7 +162,8 @@ final class PacelineFilter {
         }
     }
 
-    @Hidden @ForceInline private static void remember(Thread t, long variable, boolean write, long word) {
+    @Hidden @ForceInline
+    private static void remember(Thread t, long variable, boolean write, long word) {
         long entry = entry(t, variable, write);
         MEMORY.putLong(entry, variable);
         MEMORY.putLong(entry + SEEN, MEMORY.getLong(word));
@@ -179,7 +183,9 @@ final class PacelineFilter {
         ordered(t);
     }
 
-    /** An access of an atomic object was recorded: the target of the thread, whose stripe is held. */
+    /**
+     * An access of an atomic object was recorded: the target of the thread, whose stripe is held.
+     */
     @Hidden static void recordedObject(Thread t, int site) {
         if (FILTERS && !EPOCHS && (facts(site) & WRITE) == 0) {
             recorded(t, t.$pacelineTarget << 32, 0, t.$pacelineHeld);
@@ -231,7 +237,8 @@ final class PacelineFilter {
     // ---- throttling. In each window of time a thread may record so many accesses; then it is
     // throttled until the next window begins, for all threads at once, so that those that interfere
     // are recorded together. While it is, its monitor operations and nested blocks are not recorded
-    // either. That is for atomicity alone: for races a monitor that is missing would be a missing order.
+    // either. That is for atomicity alone: for races a monitor that is missing would be a missing
+    // order.
 
     @Hidden @ForceInline static boolean isThrottled(Thread t) {
         return t.$pacelineThrottled == MEMORY.getLong(WINDOW);

@@ -13,11 +13,12 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
  * What code that is inserted into classes of the application calls. What runs at each access is
- * small enough to inline; what follows when an object is shared is kept apart (`DontInline`), or the
- * compilers would work on copies of it for a large part of the time; what runs rarely is native.
+ * small enough to inline; what follows when an object is shared is kept apart (`DontInline`), or
+ * the compilers would work on copies of it for a large part of the time; what runs rarely is
+ * native.
  *
- * All methods are hidden from stack traces. Those that leave something, and those that they call, may
- * use the reserved part of the stack: if it overflows, what was entered must still be left.
+ * All methods are hidden from stack traces. Those that leave something, and those that they call,
+ * may use the reserved part of the stack: if it overflows, what was entered must still be left.
  */
 public final class PacelineHook {
     private PacelineHook() {}
@@ -40,7 +41,8 @@ public final class PacelineHook {
         }
     }
 
-    @Hidden @DontInline private static void atShared(Object object, long word, long facts, int site, Thread t) {
+    @Hidden @DontInline
+    private static void atShared(Object object, long word, long facts, int site, Thread t) {
         long number = (int) word == SHARED ? word >>> 32 : share(object, t);
         if (number == 0) {
             return;
@@ -78,7 +80,8 @@ public final class PacelineHook {
     }
 
     /** Records the read, and lets the stripe go. */
-    @Hidden @ReservedStackAccess @DontInline static void confirmRead(Thread t, int site, long facts, long number) {
+    @Hidden @ReservedStackAccess @DontInline
+    static void confirmRead(Thread t, int site, long facts, long number) {
         write(t, first(site, number));
         recorded(t, variable(number, facts), facts, stripe(number));
         letGo(t);
@@ -182,8 +185,8 @@ public final class PacelineHook {
     }
 
     /**
-     * Orders a thread's first use of a class after its initialiser. If the blocks that are open have no
-     * event yet, it comes before their begin: it is not part of what the program does.
+     * Orders a thread's first use of a class after its initialiser. If the blocks that are open
+     * have no event yet, it comes before their begin: it is not part of what the program does.
      */
     @Hidden @DontInline static void useClass(long word, Thread t) {
         long initialiser = MEMORY.getLong(word + INITIALISER);
@@ -205,7 +208,9 @@ public final class PacelineHook {
         }
     }
 
-    /** The end of a class initialiser. The thread that owns the static fields is kept with the site. */
+    /**
+     * The end of a class initialiser. The thread that owns the static fields is kept with the site.
+     */
     @Hidden public static void initialised(int site) {
         Thread t = Thread.currentThread();
         ready(t);
@@ -236,7 +241,8 @@ public final class PacelineHook {
     }
 
     /** Takes the stripe of an element; the number of the array, or 0 for no event. */
-    @Hidden @DontInline static long holdElement(Object array, int index, int site, Thread t, int hash, long entry) {
+    @Hidden @DontInline
+    static long holdElement(Object array, int index, int site, Thread t, int hash, long entry) {
         ready(t);
         long number = shareArray(array, t, hash, entry);
         if (number == 0) {
@@ -259,21 +265,23 @@ public final class PacelineHook {
         return number << 32 | index;
     }
 
-    @Hidden @ForceInline private static void recordElement(Thread t, int site, int index, long number) {
+    @Hidden @ForceInline
+    private static void recordElement(Thread t, int site, int index, long number) {
         writeAt(t, first(site, number), index);
         long stripe = stripe(elementKey(number, index));
         recorded(t, elementVariable(number, index), facts(site), stripe);
     }
 
     /** Records the read of an element, and lets its stripe go. */
-    @Hidden @ReservedStackAccess @DontInline static void confirmElement(Thread t, int site, int index, long number) {
+    @Hidden @ReservedStackAccess @DontInline
+    static void confirmElement(Thread t, int site, int index, long number) {
         recordElement(t, site, index, number);
         letGo(t);
     }
 
     // ---- monitors. The number is found before the lock is taken: the identity hash of a locked
-    // object is slow to get. A monitor that is taken while the thread is throttled has the number 0;
-    // neither that nor its release is recorded.
+    // object is slow to get. A monitor that is taken while the thread is throttled has the number
+    // 0; neither that nor its release is recorded.
 
     @Hidden @DontInline public static void beforeLock(Object object) {
         if (object != null) {
@@ -400,9 +408,9 @@ public final class PacelineHook {
 
     // ---- blocks. Inside of another block, one that runs often is recorded now and then only; what
     // it does belongs to the outer one. If it is recorded, it has a transaction of its own, so that
-    // all of its accesses are recorded too: which of the blocks is to blame depends on them. An entry
-    // of the table of blocks is 16 bytes: the site of its begin, or 0 if it is not recorded, and the
-    // transaction around it.
+    // all of its accesses are recorded too: which of the blocks is to blame depends on them. An
+    // entry of the table of blocks is 16 bytes: the site of its begin, or 0 if it is not recorded,
+    // and the transaction around it.
 
     private static final int AROUND = 8;
 
@@ -435,7 +443,8 @@ public final class PacelineHook {
     }
 
     /** The same for a synchronized method: (site of the release, site of the end). */
-    @Hidden @ReservedStackAccess @DontInline public static void releasedThrown(int released, int ended) {
+    @Hidden @ReservedStackAccess @DontInline
+    public static void releasedThrown(int released, int ended) {
         release(released);
         leave(ended);
     }

@@ -16,9 +16,9 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
  * equal keys is kept, with a number, and stands for all. It is kept softly. If it is gone when an
  * equal one comes, the hash code decides, and a note says so.
  *
- * `equals` and `hashCode` may be the application's. What they do here is not part of what the program
- * does, so the thread is muted: its records go to another buffer that is never sent, and it holds
- * nothing but the spare stripe. What it held is kept in its Outer fields.
+ * `equals` and `hashCode` may be the application's. What they do here is not part of what the
+ * program does, so the thread is muted: its records go to another buffer that is never sent, and it
+ * holds nothing but the spare stripe. What it held is kept in its Outer fields.
  */
 final class PacelineKeys {
     private PacelineKeys() {}
@@ -69,7 +69,10 @@ final class PacelineKeys {
 
     // ---- indices of keys
 
-    /** The index of a key of a map: equal for equal keys; different, where that can be known, for others. */
+    /**
+     * The index of a key of a map: equal for equal keys; different, where that can be known, for
+     * others.
+     */
     @Hidden @DontInline static long keyOf(Object map, Object key) {
         if (key instanceof Integer) {
             return (Integer) key & 0xffffffffL | SMALL;
@@ -165,8 +168,8 @@ final class PacelineKeys {
         return added;
     }
 
-    // ---- calls about an entry: the stripe is held. If the key is not the platform's, the thread is
-    // muted too, since the map calls `equals` and `hashCode`.
+    // ---- calls about an entry: the stripe is held. If the key is not the platform's, the thread
+    // is muted too, since the map calls `equals` and `hashCode`.
 
     @Hidden @DontInline static void beginEntry(Object key, Object map, long index) {
         Thread t = Thread.currentThread();

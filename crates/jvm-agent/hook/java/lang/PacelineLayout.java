@@ -34,7 +34,10 @@ final class PacelineLayout {
     static final long ORDER_SITE = of("ORDER_SITE");
     /** The site of records that say the class of an object. */
     static final long OBJECT_SITE = of("OBJECT_SITE");
-    /** In a buffer, where the limit is that asks for draining early, and the last place for a record. */
+    /**
+     * In a buffer, where the limit is that asks for draining early, and the last place for a
+     * record.
+     */
     static final int EARLY_LIMIT = (int) of("EARLY_LIMIT");
     static final int LAST_PLACE = (int) of("LAST_PLACE");
 
@@ -46,7 +49,10 @@ final class PacelineLayout {
     static final long OFFSET_MASK = of("OFFSET_MASK");
     static final int FIELD_NUMBER = (int) of("FIELD_NUMBER");
 
-    /** Whether redundant accesses are left out, and whether something that orders ends a transaction. */
+    /**
+     * Whether redundant accesses are left out, and whether something that orders ends a
+     * transaction.
+     */
     static final boolean FILTERS = of("FILTERS") != 0;
     static final boolean EPOCHS = of("EPOCHS") != 0;
     /** How many reads, and writes, a thread remembers, as a power of two. */

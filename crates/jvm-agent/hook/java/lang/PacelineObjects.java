@@ -94,7 +94,8 @@ final class PacelineObjects {
     }
 
     /** Makes an object shared whose word is this, and numbers it; 0 if the word has changed. */
-    @Hidden private static long shareWord(Object object, long offset, long word, long facts, Thread t) {
+    @Hidden
+    private static long shareWord(Object object, long offset, long word, long facts, Thread t) {
         long number = word >>> 32;
         if ((int) word == SHARED) {
             return number;
@@ -303,7 +304,8 @@ final class PacelineObjects {
         return monitor != 0 ? monitor : numberMonitor(object, entry);
     }
 
-    @Hidden @DontInline private static synchronized long numberMonitor(Object object, PacelineRef entry) {
+    @Hidden @DontInline
+    private static synchronized long numberMonitor(Object object, PacelineRef entry) {
         if (entry.monitor == 0) {
             long number = entry.id;
             if (isSynchronizer(object)) {
@@ -324,8 +326,10 @@ final class PacelineObjects {
     private static final long LOCK_SYNC = offset(ReentrantLock.class, "sync");
     private static final long READ_SYNC = offset(ReentrantReadWriteLock.ReadLock.class, "sync");
     private static final long WRITE_SYNC = offset(ReentrantReadWriteLock.WriteLock.class, "sync");
-    private static final Class<?> READ_VIEW = type("java.util.concurrent.locks.StampedLock$ReadLockView");
-    private static final Class<?> WRITE_VIEW = type("java.util.concurrent.locks.StampedLock$WriteLockView");
+    private static final Class<?> READ_VIEW =
+            type("java.util.concurrent.locks.StampedLock$ReadLockView");
+    private static final Class<?> WRITE_VIEW =
+            type("java.util.concurrent.locks.StampedLock$WriteLockView");
     private static final long READ_VIEWED = offset(READ_VIEW, "this$0");
     private static final long WRITE_VIEWED = offset(WRITE_VIEW, "this$0");
 
@@ -341,7 +345,9 @@ final class PacelineObjects {
         }
     }
 
-    /** The number of a lock of java.util.concurrent. The halves of a read-write lock are one lock. */
+    /**
+     * The number of a lock of java.util.concurrent. The halves of a read-write lock are one lock.
+     */
     @Hidden static long lockOf(Object lock) {
         if (lock instanceof ReentrantLock) {
             return entryOf(MEMORY.getReference(lock, LOCK_SYNC), lock).id;

@@ -141,7 +141,10 @@ public final class PacelinePlatform {
 
     // ---- locks of java.util.concurrent: their holds are counted by the agent
 
-    /** Where the application calls a lock. Those of its own classes are recorded by the platform's methods. */
+    /**
+     * Where the application calls a lock. Those of its own classes are recorded by the platform's
+     * methods.
+     */
     @Hidden @DontInline static void recordLock(Object lock, int site) {
         if (!isOwnLock(lock)) {
             recordAnyLock(lock, site);

@@ -14,14 +14,20 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
  * record}. Every write asks {@link #place} for its address, and nothing else gives one: there is
  * room for the longest record there, whatever was written since the stripe was taken.
  *
- * A stripe is a version, shifted by one, and a bit that says that it is held; two words of
- * {@link PacelineFilter} follow. An event takes the stripe of its object, is done, and leaves the
- * next version: so the stamp and the access are one step.
+ * A stripe is a version, shifted by one, and a bit that says that it is held; two words of {@link
+ * PacelineFilter} follow. An event takes the stripe of its object, is done, and leaves the next
+ * version: so the stamp and the access are one step. Where it is held for a call, which may take
+ * long, the bit CALL says so: then another thread may take the next version as a guest, and the
+ * stripe is let go by an atomic addition, or that version would be given twice.
  */
 final class PacelineRecords {
     private PacelineRecords() {}
 
     private static final long GOLDEN = 0x9E3779B97F4A7C15L;
+    /** In a stripe that is held. */
+    static final long HELD = 1;
+    /** In a stripe that is held for a call: the sign. */
+    static final long CALL = Long.MIN_VALUE;
 
     // ---- buffers
 
@@ -113,7 +119,9 @@ final class PacelineRecords {
         t.$pacelineDiscard = buffer;
     }
 
-    /** Records the begins of the blocks that are open: a block in which nothing happens has none. */
+    /**
+     * Records the begins of the blocks that are open: a block in which nothing happens has none.
+     */
     @Hidden @DontInline static void recordBlocks(Thread t) {
         for (int i = t.$pacelineBegun; i < t.$pacelineDepth; i = t.$pacelineBegun) {
             if (i < t.$pacelineBlockRoom) {
@@ -144,6 +152,16 @@ final class PacelineRecords {
     }
 
     @Hidden @ForceInline static void holdStripe(Thread t, long stripe) {
+        hold(t, stripe, HELD);
+    }
+
+    /** Takes the stripe of a key for a call. */
+    @Hidden @ForceInline static void holdForCall(Thread t, long key) {
+        hold(t, stripe(key), HELD | CALL);
+        t.$pacelinePending = 1;
+    }
+
+    @Hidden @ForceInline private static void hold(Thread t, long stripe, long flags) {
         if (t.$pacelineHeld != 0) {
             displace(t);
         }
@@ -157,11 +175,11 @@ final class PacelineRecords {
         PacelineFilter.unary(t);
         drainEarly(t);
         long value = MEMORY.getLong(stripe);
-        if ((value & 1) == 0 && MEMORY.compareAndSetLong(null, stripe, value, value | 1)) {
+        if ((value & HELD) == 0 && MEMORY.compareAndSetLong(null, stripe, value, value | flags)) {
             t.$pacelineHeld = stripe;
             t.$pacelineStamp = stampOf(stripe, value);
         } else {
-            await(t, stripe);
+            await(t, stripe, flags);
         }
     }
 
@@ -169,11 +187,11 @@ final class PacelineRecords {
      * The stripe is held. Should that last too long, because its holder waits for this thread, the
      * thread gets a stamp as a guest, and holds nothing but the spare stripe.
      */
-    @Hidden @DontInline private static void await(Thread t, long stripe) {
+    @Hidden @DontInline private static void await(Thread t, long stripe, long flags) {
         if (stripe == t.$pacelineAsideHeld) {
             PacelineCalls.giveUp(t);
         }
-        long value = PacelineAgent.seize(stripe);
+        long value = PacelineAgent.seize(stripe, flags);
         if (value >= 0) {
             t.$pacelineHeld = stripe;
             t.$pacelineStamp = stampOf(stripe, value);
@@ -195,10 +213,17 @@ final class PacelineRecords {
         letGo(t);
     }
 
-    @Hidden @ReservedStackAccess @DontInline static void letGo(Thread t) {
+    /** Lets the stripe go; the value that it is left with. */
+    @Hidden @ReservedStackAccess @DontInline static long letGo(Thread t) {
         long stripe = t.$pacelineHeld;
         t.$pacelineHeld = 0;
-        MEMORY.putLongRelease(null, stripe, MEMORY.getLong(stripe) + 1);
+        long value = MEMORY.getLong(stripe);
+        if (value >= 0) {
+            MEMORY.putLongRelease(null, stripe, value + 1);
+            return value + 1;
+        }
+        // A guest may have come since. The sign goes by overflow.
+        return MEMORY.getAndAddLong(null, stripe, CALL + 1) + CALL + 1;
     }
 
     /** Records an event of an object: takes its stripe, and lets it go. */

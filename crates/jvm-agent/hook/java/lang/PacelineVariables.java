@@ -22,8 +22,8 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
  * number of a variable.
  *
  * An access is one step with its stamp: `begin…` holds the stripe and gives the first word of the
- * record, or 0 for no event; `commit…` writes it. An atomic access makes an object shared: the order
- * that it makes must not get lost.
+ * record, or 0 for no event; `commit…` writes it. An atomic access makes an object shared: the
+ * order that it makes must not get lost.
  */
 public final class PacelineVariables {
     private PacelineVariables() {}
@@ -44,14 +44,17 @@ public final class PacelineVariables {
         return reached;
     }
 
-    /** The site for a variable at a call. The last variable and its site are kept with the call's. */
+    /**
+     * The site for a variable at a call. The last variable and its site are kept with the call's.
+     */
     @Hidden private static int siteOf(int site, long variable) {
         long last = MEMORY.getLong(PacelineFilter.siteWord(site));
         return last >>> 32 == variable ? (int) last : PacelineAgent.variableSite(site, variable);
     }
 
     /** Of a field: (handle, object or null, site, whether it is atomic). */
-    @Hidden @DontInline public static long beginVariable(Object handle, Object object, int site, int atomic) {
+    @Hidden @DontInline
+    public static long beginVariable(Object handle, Object object, int site, int atomic) {
         Thread t = Thread.currentThread();
         free(t);
         if (handle == null) {
@@ -73,8 +76,7 @@ public final class PacelineVariables {
     }
 
     @Hidden private static long begin(Thread t, long key, long first) {
-        hold(t, key);
-        t.$pacelinePending = 1;
+        holdForCall(t, key);
         return first;
     }
 
@@ -89,7 +91,9 @@ public final class PacelineVariables {
         return own == 0 ? 0 : begin(t, word, PacelineHook.firstOfStatic(own, word));
     }
 
-    /** Of a field by reflection: the site is that of a plain access; that of an atomic one follows. */
+    /**
+     * Of a field by reflection: the site is that of a plain access; that of an atomic one follows.
+     */
     @Hidden @DontInline public static long beginReflected(Object field, Object object, int site) {
         if (field == null || (((Field) field).getModifiers() & Modifier.VOLATILE) == 0) {
             return beginVariable(field, object, site, 0);
@@ -98,14 +102,16 @@ public final class PacelineVariables {
     }
 
     /** Of an element: (handle, array, index, site, whether it is atomic). */
-    @Hidden @DontInline public static long beginElement(Object handle, Object array, int index, int site, int atomic) {
+    @Hidden @DontInline
+    public static long beginElement(Object handle, Object array, int index, int site, int atomic) {
         Thread t = Thread.currentThread();
         free(t);
         return handle == null || reached(handle, t) != ELEMENTS ? 0 : beginItem(array, index, site, atomic);
     }
 
     /** The same by reflection, without a handle. */
-    @Hidden @DontInline public static long beginItem(Object array, int index, int site, int atomic) {
+    @Hidden @DontInline
+    public static long beginItem(Object array, int index, int site, int atomic) {
         Thread t = Thread.currentThread();
         free(t);
         boolean inside = array != null && array.getClass().isArray()
@@ -137,7 +143,8 @@ public final class PacelineVariables {
         letGo(t);
     }
 
-    @Hidden @ReservedStackAccess @DontInline public static void commitElement(long first, int index) {
+    @Hidden @ReservedStackAccess @DontInline
+    public static void commitElement(long first, int index) {
         if (first == 0) {
             return;
         }
@@ -161,7 +168,8 @@ public final class PacelineVariables {
         commitVariable(either(success, first));
     }
 
-    @Hidden @ReservedStackAccess public static void commitEitherElement(boolean success, long first, int index) {
+    @Hidden @ReservedStackAccess
+    public static void commitEitherElement(boolean success, long first, int index) {
         commitElement(either(success, first), index);
     }
 
@@ -201,7 +209,8 @@ public final class PacelineVariables {
         return object == null ? 0 : MEMORY.getLongVolatile(null, stripe(shareNow(object, t)));
     }
 
-    @Hidden @DontInline static void stampOnReturn(Object updater, Object object, long version, int site) {
+    @Hidden @DontInline
+    static void stampOnReturn(Object updater, Object object, long version, int site) {
         long first = beginVariable(updater, object, site, 1);
         if (first != 0) {
             compare(version, site);
