@@ -6,11 +6,11 @@
 //! every operation and says why each rule is sound. A block is predicted when some correct reordering
 //! refutes it.
 //!
-//! The search: [`candidate`] lists ways out of a block and back; for each, [`cut`] finds which events
-//! it needs, [`order`] and [`saturate`] what follows from the goal, and [`linearise`] a sequence.
+//! The search: `candidate` lists ways out of a block and back; for each, `cut` finds which events
+//! it needs, `order` and `saturate` what follows from the goal, and `linearise` a sequence.
 //! It is quick and may miss something; it cannot be wrong, because [`certify`], which shares no
-//! code with it, checks the sequence, and the exact analyses ([`judge`]) say what it shows.
-//! [`windows`] cuts long traces into pieces.
+//! code with it, checks the sequence, and the exact analyses (`judge`) say what it shows.
+//! `windows` cuts long traces into pieces.
 
 mod build;
 mod candidate;
