@@ -41,8 +41,7 @@ pub(super) struct Tries {
 }
 
 /// A candidate from some sites is tried until it has failed so often, or succeeded once. The values
-/// and locks of another instance can differ, but they rarely do: of the predictions that 32 tries
-/// find on the traces of `docs/predict.md`, 4 tries find all.
+/// and locks of another instance can differ, so one failure is not enough. Chosen, not measured.
 const MOST_FAILURES: u32 = 4;
 
 /// Smaller stretches are searched for every block instance.
