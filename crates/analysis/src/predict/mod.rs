@@ -15,6 +15,8 @@
 mod build;
 mod candidate;
 pub mod certify;
+#[cfg(any(test, feature = "testing"))]
+pub mod comparison;
 mod cut;
 mod judge;
 mod linearise;

@@ -5,9 +5,10 @@ mod serial;
 
 use std::collections::BTreeSet;
 
-use paceline_trace::{EventNo, Trace};
+use paceline_trace::{EventNo, Site, Trace};
 
 use super::certify::certify;
+use super::comparison::Tally;
 use super::judge::Renamed;
 use super::reference::Reference;
 use super::search::{Known, search};
@@ -74,6 +75,19 @@ fn predictions_are_those_of_the_definition() {
             let predictor = predict(trace, options(Goal::Atomicity), observed(trace));
             same(&begins(&predictor), &expected)
         });
+    }
+}
+
+/// `./check --long` compares 100,000 traces of each kind, other runs a hundredth of that.
+#[test]
+fn predictions_are_those_of_the_definition_on_many_traces() {
+    let is_long = std::env::var("PACELINE_LONG").as_deref() == Ok("1");
+    let wanted = if is_long { 100_000 } else { 1_000 };
+    for tally in [Tally::of_everything(wanted, 11), Tally::of_sections(wanted, 11)] {
+        assert!(tally.is_fine(), "{tally:#?}");
+        assert!(tally.beyond * 20 > tally.traces, "too little to find: {tally:#?}");
+        assert!(tally.too_large * 100 <= tally.traces, "{tally:#?}");
+        assert!(tally.sync_preserving < tally.found, "no section needs to be reversed: {tally:#?}");
     }
 }
 
@@ -184,6 +198,28 @@ fn what_only_values_forbid_is_a_target() {
     let begins: Vec<EventNo> = predictor.targets().iter().map(|t| t.block.begin_event).collect();
     assert!(begins.contains(&1) && begins.contains(&9), "{begins:?}");
     assert!(predictor.counts().other_value >= 2);
+}
+
+/// In a large stretch only the nearest ways are listed, and fewer cuts are tried: targets are found all
+/// the same, whether the trace has sites or not.
+#[test]
+fn what_only_values_forbid_is_a_target_in_a_large_stretch() {
+    let others = "C:w(y) D:r(y) D:w(z) C:r(z) ".repeat(100);
+    let increment = "begin(m) acq(l) r(x) rel(l) acq(l) w(x) rel(l) end(m)";
+    let of =
+        |thread: &str| increment.split(' ').map(|op| format!("{thread}:{op} ")).collect::<String>();
+    let line = [&others, &*of("A"), &*of("B"), &others].concat();
+    let mut trace = Trace::parse(line.trim()).expect("a trace");
+    for _ in 0..2 {
+        let predictor = predict(&trace, options(Goal::Atomicity), Vec::new());
+        assert!(predictor.predicted().is_empty());
+        let targets = predictor.targets();
+        let begins: BTreeSet<EventNo> = targets.iter().map(|t| t.block.begin_event).collect();
+        assert_eq!(begins.into_iter().collect::<Vec<_>>(), [401, 409]);
+        for (index, event) in trace.events.iter_mut().enumerate() {
+            event.site = Site::number(index as u32);
+        }
+    }
 }
 
 #[test]
