@@ -75,7 +75,9 @@ fn json_is_a_report_like_any_other() {
         .iter()
         .map(|s| s["method"].as_str().unwrap())
         .collect();
-    assert_eq!(labels, [CONTAINS, CONTAINS, DISTANCE, CONTAINS, DISTANCE]);
+    let contains = "figure1.Line.contains(Location)";
+    let distance = "figure1.Location.distanceTo(Location)";
+    assert_eq!(labels, [contains, contains, distance, contains, distance]);
 }
 
 #[test]
@@ -224,7 +226,11 @@ fn libraries_are_called_but_not_reported() {
 fn a_rule_is_explained_without_a_scan() {
     let folder = Folder::new();
     let explained = folder.run("scan --explain stale-read").ends_with(0);
-    assert!(explained.text().starts_with("stale-read: Value read under a lock"), "{}", explained.text());
+    assert!(
+        explained.text().starts_with("stale-read: Value read under a lock"),
+        "{}",
+        explained.text()
+    );
     let unknown = folder.run("scan --explain stale").ends_with(2);
     assert!(unknown.err.contains("the rules are locked-twice, "), "{}", unknown.err);
 }
