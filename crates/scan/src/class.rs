@@ -9,12 +9,13 @@ use noak::reader::attributes::{
 use noak::reader::{Attribute, Class, DecodeMany, Field, Method, cpool};
 use paceline_trace::Interner;
 
-use crate::body::{Body, FieldKey, SiteKey};
+use crate::body::{FieldKey, SiteKey};
 use crate::bytecode::{decode, parameters, type_of};
 use crate::cfg::{BadTarget, Cfg, Handler};
-use crate::expr::{FieldId, LockExpr, Name, Root};
+use crate::expr::{FieldId, Name, Root};
 use crate::flow::{Flow, Head, Stored, Variable, analyse};
 use crate::machine::{Env, Shapes};
+use crate::program::{ClassId, Method as ReadMethod};
 use crate::smap::SourceMap;
 use crate::tables::Tables;
 use crate::values::{LOCKS, Value};
@@ -59,7 +60,7 @@ pub struct Parsed {
     /// Its source file.
     pub source: Option<Name>,
     /// Its methods.
-    pub methods: Vec<ParsedMethod>,
+    pub methods: Vec<ReadMethod>,
     /// The fields that it declares, with the annotations that matter.
     pub declared: Vec<Declared>,
     /// Annotations of the class.
@@ -80,42 +81,6 @@ pub struct Declared {
     pub is_volatile: bool,
     /// Whether it is private.
     pub is_private: bool,
-}
-
-/// A method as it was read.
-pub struct ParsedMethod {
-    /// Its name.
-    pub name: Name,
-    /// Its descriptor.
-    pub desc: Name,
-    /// Whether it has no receiver.
-    pub is_static: bool,
-    /// Whether it is synchronized.
-    pub synchronized: bool,
-    /// Whether it has no code because a subclass must give it.
-    pub is_abstract: bool,
-    /// Whether only its own class can call it.
-    pub is_private: bool,
-    /// Whether code that was not read may call it.
-    pub is_public: bool,
-    /// Its first source line; 0 when unknown.
-    pub line: u16,
-    /// What is kept of its code.
-    pub body: Option<Box<Body>>,
-    /// What it always returns.
-    pub returns: Option<LockExpr>,
-    /// Fields that it assigns, if it has no body.
-    pub sets: Vec<FieldId>,
-    /// The class of the fresh objects that it returns, if they are all of one.
-    pub returns_class: Option<Name>,
-    /// Which parameters it stores, by bit.
-    pub stored: u32,
-    /// Fields that it sets to a parameter, if it is a constructor.
-    pub captures: Vec<(FieldId, LockExpr)>,
-    /// Fields of `this` that it sets to a fresh object.
-    pub fills: Vec<(FieldId, LockExpr)>,
-    /// Its annotations.
-    pub annotations: Vec<Name>,
 }
 
 /// Reads a class file. Module descriptions are no classes: they give `None`.
@@ -241,11 +206,7 @@ impl<'a> Reader<'a> {
         Ok(self.tables.name(class))
     }
 
-    fn method(
-        &mut self,
-        method: &Method<'a>,
-        parsed: &mut Parsed,
-    ) -> Result<ParsedMethod, BadClass> {
+    fn method(&mut self, method: &Method<'a>, parsed: &mut Parsed) -> Result<ReadMethod, BadClass> {
         let flags = method.access_flags();
         let name = self.tables.text(method.name())?;
         let desc = self.tables.text(method.descriptor())?;
@@ -257,7 +218,9 @@ impl<'a> Reader<'a> {
         };
         parsed.stores.extend(flow.stores);
         parsed.made.extend(flow.made);
-        Ok(ParsedMethod {
+        Ok(ReadMethod {
+            // Of the program that takes it.
+            class: ClassId(0),
             name,
             desc,
             is_static,
@@ -270,11 +233,11 @@ impl<'a> Reader<'a> {
             body: flow.body,
             returns: flow.returns,
             returns_class: flow.returns_class,
-            sets: flow.sets,
+            sets: flow.sets.into(),
             stored: flow.stored,
-            captures: flow.captures,
-            fills: flow.fills,
-            annotations: self.annotations(&method.attributes())?,
+            captures: flow.captures.into(),
+            fills: flow.fills.into(),
+            annotations: self.annotations(&method.attributes())?.into(),
         })
     }
 

@@ -9,7 +9,7 @@ use paceline_trace::Interner;
 use rayon::prelude::*;
 
 use crate::body::{Body, FieldKey, Op, SiteId, SiteKey};
-use crate::class::{Parsed, ParsedMethod};
+use crate::class::Parsed;
 use crate::expr::{FieldId, LockExpr, Name};
 use crate::flow::Stored;
 
@@ -353,25 +353,16 @@ fn renumber_body(body: &mut Body, numbers: &Numbers) {
     }
 }
 
-fn method(parsed: ParsedMethod, class: ClassId, numbers: &Numbers) -> Method {
+/// A method that was read, as one of the program: with its class, names and fields.
+fn method(read: Method, class: ClassId, numbers: &Numbers) -> Method {
     Method {
         class,
-        name: numbers.name(parsed.name),
-        desc: numbers.name(parsed.desc),
-        is_static: parsed.is_static,
-        synchronized: parsed.synchronized,
-        is_abstract: parsed.is_abstract,
-        is_private: parsed.is_private,
-        is_public: parsed.is_public,
-        line: parsed.line,
-        body: parsed.body,
-        returns: parsed.returns,
-        returns_class: parsed.returns_class.map(|n| numbers.name(n)),
-        sets: parsed.sets.iter().map(|&f| numbers.field(f)).collect(),
-        stored: parsed.stored,
-        captures: parsed.captures.into(),
-        fills: parsed.fills.into(),
-        annotations: numbers.all_names(&parsed.annotations),
+        name: numbers.name(read.name),
+        desc: numbers.name(read.desc),
+        returns_class: read.returns_class.map(|n| numbers.name(n)),
+        sets: read.sets.iter().map(|&f| numbers.field(f)).collect(),
+        annotations: numbers.all_names(&read.annotations),
+        ..read
     }
 }
 
