@@ -1,5 +1,5 @@
-//! What users install: `./package` makes it, it is unpacked into a fresh root, and works there with a
-//! fresh home and nothing else of ours on the path.
+//! What users install: `./package` makes it, it is unpacked into a fresh root, and works there with
+//! a fresh home and nothing else of ours on the path.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

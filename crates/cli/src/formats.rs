@@ -47,7 +47,8 @@ impl ReportFormat {
         }
     }
 
-    /// Whether it leads its reader to files of a repository. The others name files as the trace does.
+    /// Whether it leads its reader to files of a repository. The others name files as the trace
+    /// does.
     pub fn has_paths(self) -> bool {
         match self {
             ReportFormat::Text | ReportFormat::Json => false,

@@ -46,8 +46,8 @@ fn locate_site(site: &mut Site, block: Option<&str>, sources: &Sources) {
     }
 }
 
-/// The one file that is meant. Java wants the folders of a package, so a file of this name elsewhere
-/// is another one; other languages only recommend them.
+/// The one file that is meant. Java wants the folders of a package, so a file of this name
+/// elsewhere is another one; other languages only recommend them.
 fn find<'a>(file: &Path, package: Option<&Path>, sources: &'a Sources) -> Option<&'a Path> {
     let is_java = file.extension().is_some_and(|ending| ending == "java");
     match package {

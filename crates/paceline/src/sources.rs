@@ -1,9 +1,9 @@
 //! Finds the source lines that a report names.
 //!
-//! A trace names files as its program knew them: `Account.java`, `src/bank.rs`, or a path on another
-//! machine. A file is taken for it if the two paths have the same end; the longest agreement wins, and if
-//! several agree equally well none is shown. Only files that are found under the given folder are
-//! ever read, so a trace cannot make a report show anything else.
+//! A trace names files as its program knew them: `Account.java`, `src/bank.rs`, or a path on
+//! another machine. A file is taken for it if the two paths have the same end; the longest
+//! agreement wins, and if several agree equally well none is shown. Only files that are found under
+//! the given folder are ever read, so a trace cannot make a report show anything else.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;

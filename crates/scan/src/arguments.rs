@@ -1,9 +1,9 @@
 //! Synchronized methods of collections that use another collection step by step.
 //!
-//! The paper's own errors are of this kind: `addAll` of a synchronized collection takes a collection
-//! as its argument and does not lock it. Which lock it would have to hold depends on the object that
-//! is passed, so that the general analysis gives it a small share. For classes that are collections
-//! themselves the pattern is worth a rule of its own.
+//! The paper's own errors are of this kind: `addAll` of a synchronized collection takes a
+//! collection as its argument and does not lock it. Which lock it would have to hold depends on the
+//! object that is passed, so that the general analysis gives it a small share. For classes that are
+//! collections themselves the pattern is worth a rule of its own.
 
 use crate::body::{Body, CallKind, Event, Op};
 use crate::calls::Calls;
@@ -109,7 +109,8 @@ fn walked(
     }
 }
 
-/// The call that hands a parameter, caught in a lambda, to a synchronized method of the same object.
+/// The call that hands a parameter, caught in a lambda, to a synchronized method of the same
+/// object.
 fn handed_on(program: &Program, calls: &Calls, body: &Body, param: u32) -> Option<(At, At)> {
     let object = LockExpr::param(param);
     let captures = |place: &LockExpr| {

@@ -66,8 +66,8 @@ impl Cfg {
         self.insns[self.starts[block]].0
     }
 
-    /// The position of each block in reverse postorder, exceptions included, and the heads of loops:
-    /// the blocks that control comes back to.
+    /// The position of each block in reverse postorder, exceptions included, and the heads of
+    /// loops: the blocks that control comes back to.
     pub fn ranks(&self) -> (Vec<u32>, Vec<u32>) {
         let mut ranks = vec![u32::MAX; self.len()];
         let mut open = vec![false; self.len()];

@@ -299,8 +299,8 @@ impl Run<'_> {
         }
     }
 
-    /// What a variable that holds a lock may stand for: the two locks of a pair that are taken in an
-    /// order.
+    /// What a variable that holds a lock may stand for: the two locks of a pair that are taken in
+    /// an order.
     fn other_names(&self, lock: LockExpr) -> Vec<LockExpr> {
         if !matches!(lock.root(), Root::Phi(_)) {
             return Vec::new();

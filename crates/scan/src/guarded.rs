@@ -1,7 +1,7 @@
 //! What a method reads and writes while it holds a lock.
 //!
-//! Needed to distinguish a stale value from a harmless one: a value that was read under a lock is stale
-//! after the release only if the second use, under the same lock, writes what was read.
+//! Needed to distinguish a stale value from a harmless one: a value that was read under a lock is
+//! stale after the release only if the second use, under the same lock, writes what was read.
 
 use hashbrown::HashSet;
 

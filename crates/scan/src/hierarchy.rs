@@ -1,4 +1,5 @@
-//! Which class extends which: method lookup, overriding methods, and which classes can have objects.
+//! Which class extends which: method lookup, overriding methods, and which classes can have
+//! objects.
 
 use rayon::prelude::*;
 

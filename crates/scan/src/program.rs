@@ -275,7 +275,8 @@ impl Program {
         &self.classes[self.method(method).class.0 as usize]
     }
 
-    /// Whether two methods belong to one source class: to the same class, or to classes nested in it.
+    /// Whether two methods belong to one source class: to the same class, or to classes nested in
+    /// it.
     pub fn are_nested(&self, a: MethodId, b: MethodId) -> bool {
         let outermost = |m: MethodId| {
             let name = self.names.name(self.class_of(m).name.0);

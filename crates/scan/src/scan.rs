@@ -73,7 +73,8 @@ const BATCH: usize = 2048;
 const SLICE: usize = 1 << 15;
 
 /// Scans `inputs`, which may call into `libraries`; nothing is reported in those. `progress` is
-/// called with how far it has come. What cannot be read is in the report's errors; the rest is analysed.
+/// called with how far it has come. What cannot be read is in the report's errors; the rest is
+/// analysed.
 pub fn scan(
     inputs: &[Input],
     libraries: &[Input],

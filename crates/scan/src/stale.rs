@@ -1,10 +1,10 @@
-//! Values that are stale when they are used: read under a lock, used under the same lock after it was
-//! given back in between.
+//! Values that are stale when they are used: read under a lock, used under the same lock after it
+//! was given back in between.
 //!
-//! No outer lock is needed for this shape, `if (!full()) put(x)` with two methods that lock the same
-//! object. What makes it a mistake is that the first use reads what the second one writes, and that
-//! the value matters for the write ([`crate::link`]). A second use that tests the field again under
-//! the lock is right.
+//! No outer lock is needed for this shape, `if (!full()) put(x)` with two methods that lock the
+//! same object. What makes it a mistake is that the first use reads what the second one writes, and
+//! that the value matters for the write ([`crate::link`]). A second use that tests the field again
+//! under the lock is right.
 
 use hashbrown::{HashMap, HashSet};
 

@@ -232,8 +232,8 @@ fn distinct(mut fields: Vec<(FieldId, LockExpr)>) -> Vec<(FieldId, LockExpr)> {
     (0..fields.len()).filter(|&i| !clash(i, &fields)).map(|i| fields[i]).collect()
 }
 
-/// What all callees of a site have in common. Fields are distinguished by their class, so that those
-/// of one callee can be kept although another one gives something else.
+/// What all callees of a site have in common. Fields are distinguished by their class, so that
+/// those of one callee can be kept although another one gives something else.
 fn common(targets: &[MethodId], choices: u32, methods: &[Gives]) -> Gives {
     if targets.is_empty() || targets.len() > CALLEES {
         return Gives::default();

@@ -5,7 +5,8 @@ mod java;
 
 use paceline_scan::{Confidence, Input, Options, Suppressions, Warning, scan};
 
-/// The paper's own errors, in the code of the JDK that has the same shape. All are shown by default.
+/// The paper's own errors, in the code of the JDK that has the same shape. All are shown by
+/// default.
 #[test]
 fn the_known_composites_of_java_base_are_reported_by_default() {
     let Some(image) = java::image() else { return };

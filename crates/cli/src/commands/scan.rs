@@ -50,7 +50,8 @@ pub struct Args {
     /// Also report locks of JDK classes that are mostly used by one thread (Vector, StringBuffer)
     #[arg(long)]
     no_default_suppressions: bool,
-    /// Hide locks taken in a class (`pkg/Class`) or written like this (`this.mutex`); may be repeated
+    /// Hide locks taken in a class (`pkg/Class`) or written like this (`this.mutex`); may be
+    /// repeated
     #[arg(long, value_name = "PATTERN")]
     suppress_lock: Vec<String>,
     /// Hide warnings in methods that match (`pkg/Class.method*`); may be repeated

@@ -89,7 +89,8 @@ pub struct Agent {
     /// A word for each site.
     pub sites: Words,
     owners: Words,
-    /// The number of the window of time, which is never 0, and how often a thread was throttled in one.
+    /// The number of the window of time, which is never 0, and how often a thread was throttled in
+    /// one.
     windows: Words,
     /// The buffer of threads that could not get one; it is never sent.
     pub fallback: Box<Buffer>,

@@ -1,6 +1,6 @@
 //! How the agent gets into a JVM. `java` itself is given one more option, which is quiet; to the
-//! JVMs that a script or a build tool starts it comes by an environment variable, which each of them
-//! mentions on its standard error.
+//! JVMs that a script or a build tool starts it comes by an environment variable, which each of
+//! them mentions on its standard error.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,9 +10,10 @@ use crate::Error;
 
 const VARIABLE: &str = "JAVA_TOOL_OPTIONS";
 
-/// Observed code is larger and full of calls, and takes the compilers two to three times as long; in programs that
-/// run for seconds that is most of the cost. So less of it is put together into large methods, and only what runs
-/// twice as often as usual is compiled. Options of the user come later and count.
+/// Observed code is larger and full of calls, and takes the compilers two to three times as long;
+/// in programs that run for seconds that is most of the cost. So less of it is put together into
+/// large methods, and only what runs twice as often as usual is compiled. Options of the user come
+/// later and count.
 pub const COMPILERS: [&str; 3] =
     ["-XX:CompileThresholdScaling=2", "-XX:FreqInlineSize=100", "-XX:InlineSmallCode=600"];
 

@@ -104,8 +104,8 @@ impl Observe {
         self
     }
 
-    /// The library that observes JVMs. The package `paceline-agents` carries it, and unpacks it into
-    /// a folder of yours.
+    /// The library that observes JVMs. The package `paceline-agents` carries it, and unpacks it
+    /// into a folder of yours.
     #[must_use]
     pub fn agent(mut self, library: impl Into<std::path::PathBuf>) -> Observe {
         self.options.jvm_agent = Some(library.into());
