@@ -16,7 +16,11 @@ struct Alone(TempDir);
 impl Alone {
     fn new() -> Alone {
         let folder = tempfile::tempdir().unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_paceline"), folder.path().join("paceline")).unwrap();
+        // By another process: a child of another test could inherit our open file, and then the copy
+        // could not be run ("text file busy").
+        let copy = folder.path().join("paceline");
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_paceline")).arg(copy).status();
+        assert!(copied.unwrap().success());
         let alone = Alone(folder);
         assert!(alone.run(&["demo", "--write", "Bank.java"]).status.success());
         alone

@@ -20,7 +20,7 @@ fn recorded(
     options: &str,
     java_options: &[&str],
 ) -> Output {
-    let library = Path::new(env!("CARGO_BIN_EXE_paceline")).with_file_name("libpaceline_jvm.so");
+    let library = paceline_agents::JVM.unpack(&classes.join("cache")).unwrap();
     let stream = classes.join("stream");
     let plain = java(jdk, classes, program);
     let mut command = Command::new(plain.get_program());
