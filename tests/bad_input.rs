@@ -442,7 +442,8 @@ fn a_reader_that_has_seen_enough() {
         ("explain a.std --minimize small.std", 3),
     ];
     for (command, status) in commands {
-        // The pipe is closed before the first byte, so that it does not depend on which process is faster.
+        // The pipe is closed before the first byte, so that it does not depend on which process is
+        // faster.
         let script = format!(
             "mkfifo p; exec 9<>p; exec 8>p; exec 9<&-; $PACELINE {command} >&8; s=$?; rm p; exit $s"
         );

@@ -121,8 +121,8 @@ fn nothing_is_left_behind_by_an_interrupt() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// The last event of a thread was forgotten when its barrier round was over, so that a yield missing
-/// before the join of that thread had no reason.
+/// The last event of a thread was forgotten when its barrier round was over, so that a yield
+/// missing before the join of that thread had no reason.
 #[test]
 fn a_join_after_a_barrier_round_has_a_reason() {
     let trace = "2|enter(b)|1\n1|exit(b)|2\n2|fork(3)|3\n1|enter(b)|4\n3|exit(b)|5\n\

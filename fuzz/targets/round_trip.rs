@@ -21,7 +21,8 @@ fuzz_target!(|data: &[u8]| {
 
     let text = written(&kept, Format::Std);
     assert_eq!(text, written(&read, Format::Std));
-    // A name with `%` is escaped when it is written, for good reason; others come back as they were.
+    // A name with `%` is escaped when it is written, for good reason; others come back as they
+    // were.
     if !data.contains(&b'%') {
         let again = strict_and_lenient(|lenient| StdReader::new(bytes(&text), lenient));
         assert_eq!(again.as_ref().map(names_of), Some(names_of(&read)));

@@ -20,7 +20,7 @@ fn recorded(
     options: &str,
     java_options: &[&str],
 ) -> Output {
-    let library = Path::new(env!("CARGO_BIN_EXE_paceline")).with_file_name("libpaceline_jvm.so");
+    let library = paceline_agents::JVM.unpack(&classes.join("cache")).unwrap();
     let stream = classes.join("stream");
     let plain = java(jdk, classes, program);
     let mut command = Command::new(plain.get_program());
@@ -48,9 +48,9 @@ fn chosen() -> Vec<Program> {
     all.filter(|it| is_long() || always.contains(&it.name.as_str())).collect()
 }
 
-/// The agent wrote past the end of a buffer when a modelled call ran code that records: `compute` of a
-/// map with a function that touches an atomic. Here each buffer has room for a record or two, and a
-/// page after it that must not be touched.
+/// The agent wrote past the end of a buffer when a modelled call ran code that records: `compute`
+/// of a map with a function that touches an atomic. Here each buffer has room for a record or two,
+/// and a page after it that must not be touched.
 #[test]
 fn no_buffer_is_overrun_however_small_it_is() {
     let programs = chosen();

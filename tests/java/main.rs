@@ -9,6 +9,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
 
+mod alone;
 mod buffers;
 mod commands;
 mod jdk;
@@ -141,8 +142,8 @@ fn each_program(
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// Says how far it is, because many runs take their time; and not by `eprintln!`, which is only shown
-/// of tests that fail.
+/// Says how far it is, because many runs take their time; and not by `eprintln!`, which is only
+/// shown of tests that fail.
 fn show_progress(run: usize, programs: usize, version: u32, wrong: &str) {
     let text = format!("run {run} of {programs} programs on JDK {version} is done\n{wrong}");
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -207,8 +208,8 @@ fn show(finding: &Finding) -> String {
 /// A program and what its head says, a line for each, with commas between values:
 /// `atomic`, `except`, `deterministic`, `yield` (patterns), `property`, `needs` (the oldest JDK),
 /// `expect` (`violation LABEL`, or a rule and perhaps a label), `on` (what the cycle is about),
-/// `gap` (what it uses that is not modelled: a bug is missed, and races are warnings. The test fails
-/// once there is a model, so that the line goes).
+/// `gap` (what it uses that is not modelled: a bug is missed, and races are warnings. The test
+/// fails once there is a model, so that the line goes).
 struct Program {
     name: String,
     path: PathBuf,

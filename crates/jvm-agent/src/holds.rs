@@ -1,5 +1,5 @@
-//! Which locks of java.util.concurrent a thread holds, and how often: only the outermost acquire and
-//! release are events.
+//! Which locks of java.util.concurrent a thread holds, and how often: only the outermost acquire
+//! and release are events.
 
 /// The holds of one thread on one lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

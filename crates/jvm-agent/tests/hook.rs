@@ -1,5 +1,5 @@
-//! The hook: that its bytes are those of its source, and its unit tests (`tests/hook`), which run in a
-//! virtual machine inside of `java.base`.
+//! The hook: that its bytes are those of its source, and its unit tests (`tests/hook`), which run
+//! in a virtual machine inside of `java.base`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -9,8 +9,8 @@
 //! | [`Observe`] | a running program | the same, while it runs; or keeps the trace for later |
 //! | [`Scan`] | Java class files | warnings: nothing is run |
 //!
-//! The library prints nothing, never exits and reads no environment variable. The command `paceline`
-//! is glue around it, with the same results.
+//! The library prints nothing, never exits and reads no environment variable. The command
+//! `paceline` is glue around it, with the same results.
 //!
 //! # Check a trace
 //!
@@ -41,14 +41,14 @@
 //! ```
 //!
 //! The format is detected from the content; `.gz` and `.zst` are read as they are. Logs of method
-//! calls have no atomic blocks of their own: [`Check::atomic`] and [`Check::except`] say which methods
-//! are meant to be atomic. What cannot be read is an [`Error`] that says in which line.
+//! calls have no atomic blocks of their own: [`Check::atomic`] and [`Check::except`] say which
+//! methods are meant to be atomic. What cannot be read is an [`Error`] that says in which line.
 //!
 //! # What is in a report
 //!
 //! A [`Report`] is plain data with names instead of ids: what was analysed, a verdict for each
-//! property, and the findings, each with its stable id, the block to blame, and the events that show
-//! it. It serializes to the JSON of `paceline check --format json`, and
+//! property, and the findings, each with its stable id, the block to blame, and the events that
+//! show it. It serializes to the JSON of `paceline check --format json`, and
 //! [`report`] turns it into text, HTML, SARIF, JUnit and pictures:
 //!
 //! ```
@@ -118,6 +118,7 @@
 
 pub mod check;
 mod error;
+pub mod located;
 mod merging;
 pub mod new_file;
 pub mod observe;

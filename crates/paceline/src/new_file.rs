@@ -1,6 +1,6 @@
 //! Writing files: without a name, or under a temporary one beside the target, and renamed when
-//! complete. Whatever goes wrong, nothing half-written is left behind: a file without a name is gone
-//! with the process, however that ends.
+//! complete. Whatever goes wrong, nothing half-written is left behind: a file without a name is
+//! gone with the process, however that ends.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -1,4 +1,5 @@
-//! How far long work has come, for a caller that wants to show it. The library itself shows nothing.
+//! How far long work has come, for a caller that wants to show it. The library itself shows
+//! nothing.
 
 use std::sync::Arc;
 

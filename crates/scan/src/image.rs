@@ -2,9 +2,9 @@
 //!
 //! The format is that of OpenJDK's `imageFile.hpp`, in the byte order of its machine: a header of
 //! seven numbers, a hash table with an offset for each resource, the attributes of each resource,
-//! the strings that they refer to, and the resources. Only the list of all resources is needed here,
-//! so that the hash itself plays no role. (The crate that reads images brings a command line with it,
-//! which no library should.)
+//! the strings that they refer to, and the resources. Only the list of all resources is needed
+//! here, so that the hash itself plays no role. (The crate that reads images brings a command line
+//! with it, which no library should.)
 
 use std::fs::File;
 use std::io::Read as _;

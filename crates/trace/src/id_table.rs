@@ -2,8 +2,8 @@
 //!
 //! What costs is the way to memory, so a look-up has one: the key lies beside its id, and what is
 //! used together lies together: four fields of an object or four elements of an array are
-//! neighbours. A whole chunk of records is looked up at a time; each slot is prefetched some records
-//! ahead, so that the processor waits for many of them at once.
+//! neighbours. A whole chunk of records is looked up at a time; each slot is prefetched some
+//! records ahead, so that the processor waits for many of them at once.
 
 /// What is looked for.
 pub(crate) trait TableKey: Copy + Eq + Default {

@@ -1,8 +1,8 @@
 //! A property that does not come with Paceline: *released*.
 //!
 //! **Definition.** A trace is released if every lock that is acquired is released again before the
-//! trace ends. An acquire is `acq`, or the end of a `wait`; a release is `rel`, or the beginning of a
-//! `wait`. Shared acquires do not count: it is a toy.
+//! trace ends. An acquire is `acq`, or the end of a `wait`; a release is `rel`, or the beginning of
+//! a `wait`. Shared acquires do not count: it is a toy.
 //!
 //! ```
 //! use paceline::Check;

@@ -1,5 +1,5 @@
-//! Every lock that is acquired is released: what it is called, what its findings mean, and how it is
-//! decided.
+//! Every lock that is acquired is released: what it is called, what its findings mean, and how it
+//! is decided.
 
 use paceline::TraceError;
 use paceline::analysis::Analysis;

@@ -16,9 +16,10 @@ use crate::status::{Status, note};
 
 /// Convert a trace into another format
 ///
-/// The format to read is detected from the content, the format to write from the name of the output,
-/// which may end in .gz or .zst besides. In traces of method calls, only the methods that are atomic
-/// become blocks; `pace` keeps all methods, to be selected later, unless some are selected here.
+/// The format to read is detected from the content, the format to write from the name of the
+/// output, which may end in .gz or .zst besides. In traces of method calls, only the methods that
+/// are atomic become blocks; `pace` keeps all methods, to be selected later, unless some are
+/// selected here.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

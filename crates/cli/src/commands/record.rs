@@ -16,10 +16,10 @@ use crate::status::{Status, complain, exit_code, note, warn};
 /// Run a program under observation and keep its trace
 ///
 /// What `paceline run` with the same options would decide about is recorded. With --complete it is
-/// everything: all methods, so that `paceline check` can select those that are atomic, and redundant
-/// accesses, which only reduction and cooperability need. A command that starts several processes
-/// makes several files: `%p` in the name is the process id, otherwise the second is numbered 2 and so
-/// on.
+/// everything: all methods, so that `paceline check` can select those that are atomic, and
+/// redundant accesses, which only reduction and cooperability need. A command that starts several
+/// processes makes several files: `%p` in the name is the process id, otherwise the second is
+/// numbered 2 and so on.
 ///
 /// Exit status: that of the program; if it succeeded: 2 if a recording cannot be read or written,
 /// 3 if it is incomplete, 4 if nothing was recorded.

@@ -1,5 +1,5 @@
-//! A small assembler: text to the methods of a class. What follows from tables ([`super::reads`] and
-//! `wrappers`) is generated in it.
+//! A small assembler: text to the methods of a class. What follows from tables ([`super::reads`]
+//! and `wrappers`) is generated in it.
 //!
 //! One instruction a line. `method ACCESS NAME DESCRIPTOR` to `end` is a method, `name:` a label,
 //! `catch FROM TO HANDLER` a protected range. All methods are static, and hidden from stack traces;

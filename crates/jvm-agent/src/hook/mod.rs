@@ -5,9 +5,9 @@
 //! bytes are committed, so that neither building nor using the agent needs a Java compiler. Two are
 //! assembled when the agent starts, because they follow from tables: [`reads`] and `wrappers`.
 //!
-//! What the compiled classes must know of the agent (addresses, bit layouts, choices) they ask for by
-//! name when they are initialised: [`Layout::constant`]. The virtual machine's compilers then take
-//! these for constants.
+//! What the compiled classes must know of the agent (addresses, bit layouts, choices) they ask for
+//! by name when they are initialised: [`Layout::constant`]. The virtual machine's compilers then
+//! take these for constants.
 
 pub mod assembler;
 pub mod emit;

@@ -1,11 +1,11 @@
 //! What follows a read of a field or an array element: one method for each type.
 //!
-//! The program reads first, and passes the value that it got. If the object is shared, its stripe is
-//! taken, and the same variable is read again: if the value is still the one that the program has, the
-//! program might as well have read just now, and the read is recorded with the stamp of this moment. If
-//! not, another thread wrote in between, and the read is not recorded: an edge is lost, none is
-//! invented. So a read needs one call, and none that holds the stripe around the program's own
-//! instruction.
+//! The program reads first, and passes the value that it got. If the object is shared, its stripe
+//! is taken, and the same variable is read again: if the value is still the one that the program
+//! has, the program might as well have read just now, and the read is recorded with the stamp of
+//! this moment. If not, another thread wrote in between, and the read is not recorded: an edge is
+//! lost, none is invented. So a read needs one call, and none that holds the stripe around the
+//! program's own instruction.
 
 /// A type as fields and arrays have it.
 struct Type {

@@ -1,8 +1,9 @@
 //! Fields and array elements.
 //!
-//! A read is recorded after the program's own instruction, with the value that it got (`hook::reads`).
-//! A write, and a read of a volatile or static field, is put between two calls: the first takes a
-//! stamp and holds the stripe until the second, so that the stamp is that of the access.
+//! A read is recorded after the program's own instruction, with the value that it got
+//! (`hook::reads`). A write, and a read of a volatile or static field, is put between two calls:
+//! the first takes a stamp and holds the stripe until the second, so that the stamp is that of the
+//! access.
 
 use super::blocks::is_quiet;
 use super::hooks::Snippet;

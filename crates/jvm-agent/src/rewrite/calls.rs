@@ -13,8 +13,8 @@ const TABLE: &str = include_str!("calls.table");
 pub struct Table {
     /// The modelled methods.
     pub calls: Vec<Call>,
-    /// Classes that order threads or access variables in a way that is not modelled, with slashes, and
-    /// which of their methods do; all if none is named.
+    /// Classes that order threads or access variables in a way that is not modelled, with slashes,
+    /// and which of their methods do; all if none is named.
     pub unmodelled: HashMap<String, Vec<String>>,
     /// Classes that need no model, and which of their methods; all if none is named.
     pub known: HashMap<String, Vec<String>>,

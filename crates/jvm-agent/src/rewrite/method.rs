@@ -501,7 +501,8 @@ impl<'r, 'a> Rewriter<'r, 'a> {
         } else if self.class.major >= 49 {
             (snippet.class(self.class.name)?, "enteredStatic", "Ljava/lang/Class;")
         } else {
-            // Class constants came with Java 5; before, the agent finds the class by the call stack.
+            // Class constants came with Java 5; before, the agent finds the class by the call
+            // stack.
             (snippet.ops(&[op::ACONST_NULL]), "enteredStatic", "Ljava/lang/Class;")
         };
         let snippet = snippet.number(site)?;

@@ -28,16 +28,16 @@ pub enum Shape {
     Around,
     /// One before, one after in any case.
     Wait,
-    /// With the call: no other thread comes between. Only for calls that neither block nor run code of the
-    /// application.
+    /// With the call: no other thread comes between. Only for calls that neither block nor run code
+    /// of the application.
     Inside,
     /// Of an entry of a map, with the call, which runs no code of the application but that of keys.
     /// With two kinds, the second is for a call that returns false or null.
     Entry,
     /// The same, but the second is for a call that returns an object.
     EntryIfNull,
-    /// After a call that may run code of the application; another thread may have come between, which
-    /// is found out. Kinds as with `Entry`.
+    /// After a call that may run code of the application; another thread may have come between,
+    /// which is found out. Kinds as with `Entry`.
     Loose,
     /// The same for an entry that is only computed if it is not there: the second kind, with a call
     /// of `get`, if it is.

@@ -235,8 +235,8 @@ pub const CHANGES: &[Change] = &[
         &[
             post("execute", "(Ljava/lang/Runnable;)V", Given::First),
             take("runWorker", "(", Place::Call("run"), Given::Top),
-            // A worker that has counted itself out, which it does in these, need not be the one that
-            // ends the pool.
+            // A worker that has counted itself out, which it does in these, need not be the one
+            // that ends the pool.
             post("getTask", "()", Given::This),
             post("processWorkerExit", "(", Given::This),
             post("tryTerminate", "()V", Given::This),
@@ -378,7 +378,8 @@ pub const CHANGES: &[Change] = &[
     hooked("java/util/concurrent/CompletableFuture$OrAccept", STAGE),
     hooked("java/util/concurrent/CompletableFuture$OrRun", STAGE),
     hooked("java/util/concurrent/CompletableFuture$AnyOf", STAGE),
-    // Locks of classes that the application makes from it: from wherever they are called, by whatever name.
+    // Locks of classes that the application makes from it: from wherever they are called, by
+    // whatever name.
     hooked(
         "java/util/concurrent/locks/ReentrantLock",
         &[

@@ -13,8 +13,8 @@ pub type Name = Arc<[u8]>;
 pub enum Target {
     /// The object of the record says it all.
     Object,
-    /// A field, as the code names it; the class that declares it and whether it is volatile may not be known
-    /// yet.
+    /// A field, as the code names it; the class that declares it and whether it is volatile may not
+    /// be known yet.
     Field {
         /// The class that is named.
         owner: Name,

@@ -1,10 +1,10 @@
-//! Synchronizers that the application makes from `AbstractQueuedSynchronizer`: what acquires happens
-//! after what released.
+//! Synchronizers that the application makes from `AbstractQueuedSynchronizer`: what acquires
+//! happens after what released.
 //!
-//! Code names the application's own class, of which nothing may be known yet; so the calls are found by
-//! their names, and whether the object is a synchronizer is seen when they run. The state is part of
-//! it where the application looks at it outside of `tryAcquire` and its like: in these it changes
-//! before it is known whether a thread waits.
+//! Code names the application's own class, of which nothing may be known yet; so the calls are
+//! found by their names, and whether the object is a synchronizer is seen when they run. The state
+//! is part of it where the application looks at it outside of `tryAcquire` and its like: in these
+//! it changes before it is known whether a thread waits.
 
 use super::hooks::Snippet;
 use super::names::{PLATFORM_HOOK, is_platform};

@@ -1,9 +1,10 @@
-//! Accesses through a VarHandle or by reflection: a method of ours in the same class takes the place of each.
+//! Accesses through a VarHandle or by reflection: a method of ours in the same class takes the
+//! place of each.
 //!
 //! Calls of a VarHandle have whatever types the code wants, and those of a `Field` ask which class
 //! calls; so there can be no method for them in the hook. The one that is added holds the stripe
-//! of the variable, makes the call, and writes the record; an exception gives the stripe back. What the
-//! handle or `Field` reaches is found out when it is used.
+//! of the variable, makes the call, and writes the record; an exception gives the stripe back. What
+//! the handle or `Field` reaches is found out when it is used.
 
 use super::model::Model;
 use super::names::{VARIABLES_HOOK, parameters};

@@ -89,7 +89,8 @@ pub struct Agent {
     /// A word for each site.
     pub sites: Words,
     owners: Words,
-    /// The number of the window of time, which is never 0, and how often a thread was throttled in one.
+    /// The number of the window of time, which is never 0, and how often a thread was throttled in
+    /// one.
     windows: Words,
     /// The buffer of threads that could not get one; it is never sent.
     pub fallback: Box<Buffer>,
@@ -430,6 +431,7 @@ fn connect(options: &Options, version: &str) -> Result<Sender, String> {
         all_methods: options.all_methods,
         front_end: b"jvm",
         version: version.as_bytes(),
+        recorder: env!("CARGO_PKG_VERSION").as_bytes(),
         command: command.trim_ascii(),
     };
     Ok(Sender::new(sink, &hello))

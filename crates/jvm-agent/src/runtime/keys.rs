@@ -1,8 +1,8 @@
 //! Which entry of a concurrent map a key means: equal keys have one index, other keys another one.
 //!
-//! An index has 64 bits. Numbers, texts and objects that are equal to themselves only fit in. All others
-//! are numbered by the hook, which calls `equals` (`PacelineKeys`). Where that fails there is only the
-//! hash code; a note says that different entries may look like one.
+//! An index has 64 bits. Numbers, texts and objects that are equal to themselves only fit in. All
+//! others are numbered by the hook, which calls `equals` (`PacelineKeys`). Where that fails there
+//! is only the hash code; a note says that different entries may look like one.
 
 use std::ffi::CStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -100,8 +100,8 @@ fn index(key: Key, mixed: u64) -> u64 {
     tag << 62 | value
 }
 
-/// 64 bits of a hash made to spread (SipHash): of a thousand million texts, two are taken for one with a
-/// probability of one in ten.
+/// 64 bits of a hash made to spread (SipHash): of a thousand million texts, two are taken for one
+/// with a probability of one in ten.
 fn mix(what: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);

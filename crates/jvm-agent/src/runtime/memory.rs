@@ -165,13 +165,14 @@ pub enum Seized {
     Guest(u64),
 }
 
-/// How long to wait for a stripe that is held for a call before asking for a stamp as a guest. The call
-/// runs code of the platform or the application, which may wait for the thread that waits here.
+/// How long to wait for a stripe that is held for a call before asking for a stamp as a guest. The
+/// call runs code of the platform or the application, which may wait for the thread that waits
+/// here.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// The same for any other stripe. Its holder runs a few instructions, so it was stopped by the system;
-/// only a class that is loaded in between could wait for the thread that waits here. Under a load of
-/// eight threads a core, 50 ms were too short: its version was given twice, and the order was called
-/// inexact without need.
+/// The same for any other stripe. Its holder runs a few instructions, so it was stopped by the
+/// system; only a class that is loaded in between could wait for the thread that waits here. Under
+/// a load of eight threads a core, 50 ms were too short: its version was given twice, and the order
+/// was called inexact without need.
 const LONG_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes a stripe and sets flags in it, or at least takes a stamp of it.

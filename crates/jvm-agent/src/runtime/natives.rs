@@ -1,7 +1,7 @@
 //! The native methods of the hook (`PacelineAgent`): everything that happens rarely.
 //!
-//! None of them stops the program. If one panics, recording ends (`shield`), and what it returns, or
-//! leaves behind, is safe for the hook to go on with.
+//! None of them stops the program. If one panics, recording ends (`shield`), and what it returns,
+//! or leaves behind, is safe for the hook to go on with.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;

@@ -15,8 +15,8 @@ use crate::program::access_facts;
 use crate::rewrite::site::Target;
 use crate::sender::lock;
 
-/// The table of all virtual threads, of which there may be many, and of threads for which there is no
-/// memory. What a thread has recorded counts for itself only, since transactions have different
+/// The table of all virtual threads, of which there may be many, and of threads for which there is
+/// no memory. What a thread has recorded counts for itself only, since transactions have different
 /// numbers; entries that two of them write at the same time may be mixed up, which at worst leaves
 /// out one access too many.
 static COMMON: [AtomicU64; FILTER_BYTES / 8] = [const { AtomicU64::new(0) }; FILTER_BYTES / 8];

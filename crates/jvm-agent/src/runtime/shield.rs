@@ -1,5 +1,5 @@
-//! What happens when the agent itself fails: the program goes on, recording ends, and the report says
-//! why. A panic must neither unwind into the virtual machine nor stop the process.
+//! What happens when the agent itself fails: the program goes on, recording ends, and the report
+//! says why. A panic must neither unwind into the virtual machine nor stop the process.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};

@@ -1,5 +1,5 @@
-//! Static fields: which class object they belong to, which thread owns them, and the order that class
-//! initialisation makes.
+//! Static fields: which class object they belong to, which thread owns them, and the order that
+//! class initialisation makes.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -122,8 +122,8 @@ extern "system" fn first_use(
 /// Which bits of the word for the class initialiser are its number.
 const INITIALISERS: usize = 0xffff_ffff;
 
-/// The word of a static field; after it come the object number for its records, and the initialiser of
-/// its class: its site (high half) and its number (low half), or 0. Then comes its number as a
+/// The word of a static field; after it come the object number for its records, and the initialiser
+/// of its class: its site (high half) and its number (low half), or 0. Then comes its number as a
 /// variable, if it has one.
 pub(super) fn static_word(
     agent: &Agent,

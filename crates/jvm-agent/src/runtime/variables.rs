@@ -1,9 +1,9 @@
-//! Which variable a VarHandle, an updater of `java.util.concurrent.atomic` or a `Field` reaches: a field, as
-//! code names it, or elements of arrays.
+//! Which variable a VarHandle, an updater of `java.util.concurrent.atomic` or a `Field` reaches: a
+//! field, as code names it, or elements of arrays.
 //!
-//! A `Field` is known to JNI. Of the others, the platform's own objects say so: a class and the offset
-//! of the field in its objects. That works for handles from wherever they come. How they say it is
-//! known for the versions that were tried; what is not recognised is noted as not modelled.
+//! A `Field` is known to JNI. Of the others, the platform's own objects say so: a class and the
+//! offset of the field in its objects. That works for handles from wherever they come. How they say
+//! it is known for the versions that were tried; what is not recognised is noted as not modelled.
 
 use std::collections::HashMap;
 use std::ffi::CStr;

@@ -124,7 +124,8 @@ fn accept_all<'scope, 'env, T: Send + 'scope>(
         scope.spawn(move || {
             let again = stream.try_clone();
             let result = each(stream);
-            // Nothing is read any more: a recorder must not wait for us, and the program not for it.
+            // Nothing is read any more: a recorder must not wait for us, and the program not for
+            // it.
             if let Ok(stream) = again {
                 let _ = stream.shutdown(Shutdown::Both);
             }

@@ -1,4 +1,5 @@
-//! What several properties need to predict: the search in passes of its own, and its result with names.
+//! What several properties need to predict: the search in passes of its own, and its result with
+//! names.
 
 use paceline_analysis::Analysis;
 use paceline_analysis::explain::BlockRef;

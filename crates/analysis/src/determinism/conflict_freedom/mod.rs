@@ -16,10 +16,10 @@
 //! treated as there; an acquire and its release count as writes or, if shared, as reads. For each
 //! object and transaction the first conflict is found exactly.
 //!
-//! The rules of the paper's Figure 4, read literally, are wrong in two respects. A `begin` resets the
-//! clock of its thread, but other threads may still hold the clock's old time: here clocks belong
-//! to a transaction, and a thread that enters another one takes part under another number. And a
-//! join takes over the joined thread's clock, whatever transaction that is in: here only what
+//! The rules of the paper's Figure 4, read literally, are wrong in two respects. A `begin` resets
+//! the clock of its thread, but other threads may still hold the clock's old time: here clocks
+//! belong to a transaction, and a thread that enters another one takes part under another number.
+//! And a join takes over the joined thread's clock, whatever transaction that is in: here only what
 //! happens inside the transaction orders events, so nothing flows through threads outside.
 
 mod members;
