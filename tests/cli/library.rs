@@ -1,9 +1,9 @@
 //! The library gives the results of the command line: their reports are compared as JSON.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use paceline::observe::{Observe, agent_beside};
+use paceline::observe::Observe;
 use paceline::property::{Atomicity, Race};
 use paceline::{Check, Scan};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn a_java_program_has_the_same_findings() {
     folder.run(&line).ends_with(1);
     let by_command: Value = serde_json::from_slice(&folder.bytes("report.json")).unwrap();
 
-    let agent = agent_beside(Path::new(env!("CARGO_BIN_EXE_paceline"))).unwrap();
+    let agent = paceline_agents::JVM.unpack(&folder.path("cache")).unwrap();
     let observe = Observe::new(["java", "-cp", &classes.to_string(), "SetAdd"]).agent(agent);
     let observe = observe.check(Check::new().atomic("SetAdd.add"));
     let observed = observe.run().unwrap();

@@ -3,11 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod action;
 mod check;
 mod convert;
 mod docs;
 mod errors;
 mod explain;
+mod formats;
 mod generate;
 mod json;
 #[path = "../../crates/report/tests/outputs/json_schema.rs"]

@@ -2,7 +2,7 @@
 
 use crate::{CLEAN, Folder, VIOLATION};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "check",
     "run",
     "record",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 11] = [
     "generate",
     "yields",
     "demo",
+    "doctor",
     "completions",
     "man",
 ];
@@ -74,6 +75,21 @@ fn the_demo_finds_its_bug() {
     assert!(run.text().contains("begin(Set.add) demo.rs:"));
     assert!(run.text().contains("The cure: "));
     assert!(run.text().lines().all(|line| line.chars().count() <= 80), "{}", run.text());
+}
+
+#[test]
+fn the_demo_writes_a_program_but_over_no_other() {
+    let folder = Folder::new();
+    let run = folder.run("demo --write Bank.java").ends_with(0);
+    assert_eq!(run.text(), "Next: paceline run -- java Bank.java\n");
+    assert!(folder.text("Bank.java").contains("class Bank"));
+    assert!(folder.run("demo --write Bank.java").ends_with(2).err.contains("cannot write"));
+}
+
+#[test]
+fn who_forgets_two_dashes_sees_what_to_type() {
+    let run = Folder::new().run("run java Hello").ends_with(2);
+    assert!(run.err.contains("\n  paceline run -- java Hello\n"), "{}", run.err);
 }
 
 #[test]

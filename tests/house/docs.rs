@@ -98,6 +98,33 @@ fn links_lead_somewhere() {
     assert_none(&complaints);
 }
 
+/// The words that the glossary explains: the first column of its tables.
+fn glossary() -> HashSet<String> {
+    let text = text(Path::new("docs/glossary.md"));
+    let cells = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    cells.flat_map(|cell| cell.split(", ")).map(str::to_lowercase).collect()
+}
+
+#[test]
+fn terms_that_lead_to_the_glossary_are_there() {
+    let known = glossary();
+    assert!(known.contains("conflict") && known.len() > 40, "{known:?}");
+    let mut complaints = Vec::new();
+    for document in documents() {
+        for (line, text) in &document.prose {
+            let before = text.split("](").zip(text.split("](").skip(1));
+            let to_glossary = before.filter(|(_, target)| target.starts_with("glossary.md)"));
+            for (before, _) in to_glossary {
+                let term = before.rsplit('[').next().unwrap_or_default().to_lowercase();
+                if term != "glossary" && !known.contains(&term) {
+                    complaints.push(document.complaint(*line, &format!("not explained: {term}")));
+                }
+            }
+        }
+    }
+    assert_none(&complaints);
+}
+
 /// `a/{b,c}/d` as `a/b/d` and `a/c/d`.
 fn expand(path: &str) -> Vec<String> {
     let Some((before, rest)) = path.split_once('{') else { return vec![path.to_owned()] };
@@ -177,8 +204,8 @@ fn is_module_path(path: &str) -> bool {
 
 #[test]
 fn modules_exist() {
-    const CRATES: [&str; 8] =
-        ["wire", "trace", "analysis", "report", "scan", "paceline", "cli", "jvm_agent"];
+    const CRATES: [&str; 9] =
+        ["wire", "trace", "analysis", "report", "scan", "paceline", "agents", "cli", "jvm_agent"];
     let mut complaints = Vec::new();
     for document in documents() {
         for (line, code) in document.code() {

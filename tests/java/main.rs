@@ -9,6 +9,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails while a test is set up fails the test")]
 
+mod alone;
 mod buffers;
 mod commands;
 mod jdk;

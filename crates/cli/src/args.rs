@@ -50,6 +50,7 @@ pub enum Command {
     Convert(commands::convert::Args),
     Generate(commands::generate::Args),
     Demo(commands::demo::Args),
+    Doctor(commands::doctor::Args),
     Completions(commands::completions::Args),
     Man(commands::man::Args),
 }

@@ -24,9 +24,12 @@ pub struct ExtraFilesArgs {
     /// Also write the graph of each finding, as `ID.dot` for Graphviz and as `ID.svg`
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     dot: Option<PathBuf>,
-    /// Where the source is, to be shown in the page
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "html")]
-    source: Option<PathBuf>,
+    /// Where the source is: it is shown in the page, and reports for build servers name files by
+    /// their paths there; may be repeated
+    ///
+    /// Without it, the page shows no source, and paths are looked for under the current folder.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub source: Vec<PathBuf>,
 }
 
 /// What is kept of each trace until the files are written.
@@ -58,7 +61,7 @@ impl ExtraFiles<'_> {
     /// Writes what was asked for.
     pub fn write(&self) -> anyhow::Result<()> {
         if let Some(file) = &self.args.html {
-            self.write_page(file, self.args.source.as_deref())?;
+            self.write_page(file, &self.args.source)?;
         }
         if let Some(dir) = &self.args.dot {
             self.write_graphs(dir)?;
@@ -66,10 +69,10 @@ impl ExtraFiles<'_> {
         Ok(())
     }
 
-    fn write_page(&self, file: &Path, source: Option<&Path>) -> anyhow::Result<()> {
+    fn write_page(&self, file: &Path, source: &[PathBuf]) -> anyhow::Result<()> {
         let snippets = match source {
-            Some(dir) => Sources::find(dir)?.around(self.sites()),
-            None => Snippets::new(),
+            [] => Snippets::new(),
+            folders => Sources::find_all(folders)?.around(self.sites()),
         };
         let (reports, failures) = (&self.reports, &self.failures);
         let page = html::page(&Page { reports, failures, snippets: &snippets })?;

@@ -6,11 +6,12 @@ use clap::ValueEnum;
 use paceline_report::outcome::Outcome;
 use paceline_report::paths::Root;
 use paceline_report::sarif::{self, Limits};
-use paceline_report::{github, junit, text};
+use paceline_report::{github, gitlab, junit, markdown, text};
 
 use crate::status::Status;
 
 /// What came of a trace.
+#[derive(Clone)]
 pub struct Analysed {
     pub outcome: Outcome,
     pub status: Status,
@@ -26,16 +27,35 @@ pub enum ReportFormat {
     Sarif,
     /// Annotations for a GitHub workflow
     Github,
+    /// GitLab's code quality report, one document for all traces
+    Gitlab,
     /// JUnit XML, one document for all traces
     Junit,
+    /// For summaries and comments, one document for all traces
+    Markdown,
 }
 
 impl ReportFormat {
     /// Whether there is one document for all traces.
     pub fn is_one_document(self) -> bool {
         match self {
-            ReportFormat::Sarif | ReportFormat::Junit => true,
+            ReportFormat::Sarif
+            | ReportFormat::Gitlab
+            | ReportFormat::Junit
+            | ReportFormat::Markdown => true,
             ReportFormat::Text | ReportFormat::Json | ReportFormat::Github => false,
+        }
+    }
+
+    /// Whether it leads its reader to files of a repository. The others name files as the trace does.
+    pub fn has_paths(self) -> bool {
+        match self {
+            ReportFormat::Text | ReportFormat::Json => false,
+            ReportFormat::Sarif
+            | ReportFormat::Github
+            | ReportFormat::Gitlab
+            | ReportFormat::Junit
+            | ReportFormat::Markdown => true,
         }
     }
 
@@ -57,7 +77,9 @@ impl ReportFormat {
                 Ok(analysed.iter().map(|d| github::annotations(&d.outcome, &root)).collect())
             }
             ReportFormat::Sarif => Ok(sarif::document(&outcomes(), &root(), &Limits::GITHUB)),
+            ReportFormat::Gitlab => Ok(gitlab::document(&outcomes(), &root())),
             ReportFormat::Junit => Ok(junit::document(&outcomes(), &root())),
+            ReportFormat::Markdown => Ok(markdown::document(&outcomes(), &root())),
         }
     }
 }

@@ -1,19 +1,24 @@
 //! The `paceline` command: flags, files, exit status. What it does is in the libraries.
 
+mod also;
 mod args;
+mod cache;
 mod check_args;
 mod commands;
 mod config;
 mod extra_files;
 mod filters;
 mod formats;
+mod missing_dashes;
 mod observe_args;
 mod output;
 mod perfetto;
 mod progress;
 mod results;
+mod source_folders;
 mod status;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,7 +31,7 @@ use crate::status::{Status, exit_code};
 fn main() -> ExitCode {
     let folder = Path::new(".");
     let cli = match config::arguments(&Cli::command(), std::env::args_os().collect(), folder) {
-        Ok(arguments) => Cli::parse_from(arguments),
+        Ok(arguments) => parse(&arguments),
         Err(error) => {
             status::complain(&error);
             return exit_code(Status::Error);
@@ -43,6 +48,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// The command line. What is wrong with it is said, and is the end.
+fn parse(arguments: &[OsString]) -> Cli {
+    Cli::try_parse_from(arguments).unwrap_or_else(|error| {
+        missing_dashes::explain(error, arguments, &mut Cli::command()).exit()
+    })
+}
+
 fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
     let status = match &cli.command {
         // These end as the program does that they run.
@@ -56,6 +68,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Command::Convert(args) => commands::convert::run(args, cli.quiet),
         Command::Generate(args) => commands::generate::run(args, cli.quiet),
         Command::Demo(args) => commands::demo::run(args),
+        Command::Doctor(args) => commands::doctor::run(args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man(args) => commands::man::run(args),
     };
@@ -72,7 +85,8 @@ fn when_closed(command: &Command) -> Status {
         | Command::Explain(_)
         | Command::Yields(_)
         | Command::Scan(_)
-        | Command::Demo(_) => Status::Incomplete,
+        | Command::Demo(_)
+        | Command::Doctor(_) => Status::Incomplete,
         Command::Stats(_)
         | Command::Convert(_)
         | Command::Generate(_)

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueHint;
-use paceline::observe::{ObserveOptions, agent_beside};
+use paceline::observe::ObserveOptions;
+
+use crate::cache::cache_folder;
+use crate::status::warn;
 
 /// How a program is observed.
 #[derive(clap::Args, Clone, Default)]
@@ -39,7 +42,7 @@ pub struct ObserveArgs {
     /// How long to wait for processes that the program leaves behind
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     linger: u64,
-    /// The library that observes JVMs, if it is not beside this program
+    /// The library that observes JVMs, instead of the one that this program carries
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     jvm_agent: Option<PathBuf>,
 }
@@ -47,7 +50,6 @@ pub struct ObserveArgs {
 impl ObserveArgs {
     /// The same for the library, with what the environment of this process adds.
     pub fn options(&self) -> ObserveOptions {
-        let beside = || agent_beside(&std::env::current_exe().ok()?);
         ObserveOptions {
             yields: self.yields.clone(),
             atomic_annotations: self.atomic_annotation.clone(),
@@ -57,8 +59,15 @@ impl ObserveArgs {
             unlimited: self.unlimited,
             children: self.children,
             linger: Duration::from_secs(self.linger),
-            jvm_agent: self.jvm_agent.clone().or_else(beside),
+            jvm_agent: self.jvm_agent.clone().or_else(unpacked),
             environment: std::env::vars_os().collect(),
         }
     }
+}
+
+/// The agent for JVMs that this program carries. Programs that record themselves do without it.
+fn unpacked() -> Option<PathBuf> {
+    let agent = cache_folder().and_then(|cache| Ok(paceline_agents::JVM.unpack(&cache)?));
+    let remedy = "set XDG_CACHE_HOME to a folder that is yours, or give --jvm-agent FILE";
+    agent.inspect_err(|error| warn(&format!("{error:#}; {remedy}"))).ok()
 }

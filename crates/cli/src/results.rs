@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::ValueHint;
 use paceline_report::outcome::Outcome;
 
+use crate::also::Also;
 use crate::extra_files::{ExtraFiles, ExtraFilesArgs};
 use crate::filters::{FilterArgs, Filters};
 use crate::formats::{Analysed, ReportFormat};
 use crate::output::{Output, cannot_write, print};
+use crate::source_folders::SourceFolders;
 use crate::status::Status;
 
 /// How to show it, and what not to show.
@@ -21,6 +23,9 @@ pub struct ShowArgs {
     /// Write the result to a file
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
+    /// Write it in another format, too (`sarif=paceline.sarif`); may be repeated
+    #[arg(long, value_name = "FORMAT=FILE", value_hint = ValueHint::FilePath)]
+    also: Vec<Also>,
     #[command(flatten)]
     extra: ExtraFilesArgs,
     #[command(flatten)]
@@ -44,6 +49,9 @@ pub struct Results<'a> {
     filters: Filters,
     output: Option<Output>,
     extra: ExtraFiles<'a>,
+    sources: SourceFolders<'a>,
+    /// All results, if there are further reports to write.
+    shown: Vec<Analysed>,
     destination: Destination,
     quiet: bool,
     waiting: Vec<Analysed>,
@@ -74,6 +82,8 @@ impl<'a> Results<'a> {
             filters: Filters::load(&args.filter, max_findings)?,
             output: args.output.as_deref().map(Output::create).transpose()?,
             extra: ExtraFiles::new(&args.extra),
+            sources: SourceFolders::new(&args.extra.source),
+            shown: Vec::new(),
             destination,
             quiet,
             waiting: Vec::new(),
@@ -116,6 +126,12 @@ impl<'a> Results<'a> {
             self.ending.status = self.ending.status.and(*status);
             self.ending.has_findings |= !outcome.findings().is_empty();
         }
+        if !self.args.also.is_empty() {
+            self.shown.extend(analysed.iter().cloned());
+        }
+        if self.args.format.has_paths() {
+            self.sources.locate(&mut analysed)?;
+        }
         let text = self.args.format.show(&mut analysed, self.quiet)?;
         self.has_something |= !text.is_empty();
         self.put(&text)
@@ -131,6 +147,9 @@ impl<'a> Results<'a> {
             output.commit()?;
         }
         self.extra.write()?;
+        for also in &self.args.also {
+            also.write(&self.shown, &mut self.sources, self.quiet)?;
+        }
         Ok(self.ending)
     }
 

@@ -118,6 +118,7 @@
 
 pub mod check;
 mod error;
+pub mod located;
 mod merging;
 pub mod new_file;
 pub mod observe;

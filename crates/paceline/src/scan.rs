@@ -41,6 +41,8 @@ pub struct Scanned {
     pub read: Status,
     /// The traces that confirm no warning.
     pub confirmed_nothing: Vec<PathBuf>,
+    /// Pairs of different locks that were not followed further, to bound the work.
+    pub cut: usize,
 }
 
 impl Scan {
@@ -132,7 +134,8 @@ impl Scan {
         }
         let paths: Vec<PathBuf> = self.inputs.iter().map(|(path, _)| path.clone()).collect();
         let outcomes = scanning::outcomes(&report, &paths, &self.rules(), self.sources.as_ref());
-        Ok(Scanned { outcomes, read: how_it_was_read(&report), confirmed_nothing })
+        let cut = report.counts.cut;
+        Ok(Scanned { outcomes, read: how_it_was_read(&report), confirmed_nothing, cut })
     }
 
     /// The rules that are looked for.

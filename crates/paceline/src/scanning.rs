@@ -127,7 +127,7 @@ fn remarks(warning: &Warning) -> Vec<Remark> {
     let locks = locks.map(|lock| Remark::AlsoLock { lock: text(&lock.expression) });
     let held = warning.also_held.iter().map(|outer| Remark::AlsoHeld {
         lock: text(&outer.expression),
-        method: text(&outer.site.method),
+        method: text(&outer.site.readable()),
     });
     doubts.chain(locks.take(FURTHER)).chain(held.take(FURTHER)).collect()
 }
@@ -141,7 +141,7 @@ fn steps(warning: &Warning, sources: Option<&Sources>) -> Vec<CodeStep> {
     let second = warning.second_lock.as_ref().map_or(lock, |l| &l.expression);
     let mut steps = Vec::new();
     let mut add = |action: CodeAction, at: &Site| {
-        steps.push(CodeStep { action, method: text(&at.method), site: site(at, sources) });
+        steps.push(CodeStep { action, method: text(&at.readable()), site: site(at, sources) });
     };
     if let Some(outer) = &warning.outer {
         add(CodeAction::Holds { lock: text(&outer.expression) }, &outer.site);

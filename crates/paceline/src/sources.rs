@@ -21,6 +21,10 @@ const AROUND: usize = 5;
 /// Larger files are not written by people.
 const LARGEST: u64 = 4 << 20;
 const LONGEST_LINE: usize = 240;
+/// Folders of what build tools make and fetch.
+const BUILT: [&str; 3] = ["target", "build", "node_modules"];
+/// So many files of a project are listed: more than twice those of the Linux kernel.
+const MOST_OF_PROJECT: usize = 200_000;
 
 /// The files under a folder, by their last name.
 #[derive(Clone)]
@@ -29,21 +33,47 @@ pub struct Sources(HashMap<OsString, Vec<PathBuf>>);
 impl Sources {
     /// Lists the files under `dir`; links and hidden folders are not followed.
     pub fn find(dir: &Path) -> Result<Sources, Error> {
-        let mut files: HashMap<OsString, Vec<PathBuf>> = HashMap::new();
+        Sources::find_all(&[dir])
+    }
+
+    /// Lists the files under all of these folders.
+    pub fn find_all(dirs: &[impl AsRef<Path>]) -> Result<Sources, Error> {
+        let mut sources = Sources(HashMap::new());
+        for dir in dirs {
+            sources.add(dir.as_ref(), usize::MAX, &[])?;
+        }
+        Ok(sources)
+    }
+
+    /// Lists the files of a project: what is built there does not count, and of a folder that is
+    /// far too large for a project only a part is listed.
+    pub fn of_project(dir: &Path) -> Result<Sources, Error> {
+        let mut sources = Sources(HashMap::new());
+        sources.add(dir, MOST_OF_PROJECT, &BUILT)?;
+        Ok(sources)
+    }
+
+    fn add(&mut self, dir: &Path, mut most: usize, except: &[&str]) -> Result<(), Error> {
         let cannot_read = |source| Error::Read { path: dir.to_owned(), source };
         let mut folders = vec![fs::read_dir(dir).map_err(cannot_read)?];
         while let Some(folder) = folders.pop() {
             for entry in folder.flatten() {
                 let Ok(kind) = entry.file_type() else { continue };
-                let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-                if kind.is_dir() && !hidden {
+                let name = entry.file_name();
+                let skipped = name.as_encoded_bytes().starts_with(b".")
+                    || except.iter().any(|except| name == *except);
+                if kind.is_dir() && !skipped {
                     folders.extend(fs::read_dir(entry.path()));
                 } else if kind.is_file() {
-                    files.entry(entry.file_name()).or_default().push(entry.path());
+                    self.0.entry(name).or_default().push(entry.path());
+                    most = most.saturating_sub(1);
                 }
             }
+            if most == 0 {
+                break;
+            }
         }
-        Ok(Sources(files))
+        Ok(())
     }
 
     /// The lines around these sites, as far as they are known.

@@ -60,6 +60,11 @@ struct Copied {
     contested: Arc<Contested>,
 }
 
+/// What a running program sends. An agent for JVMs must be of our own version.
+pub(crate) fn observed(connection: UnixStream) -> StreamReader {
+    StreamReader::new(Box::new(connection)).expecting("jvm", env!("CARGO_PKG_VERSION"))
+}
+
 /// A trace being read.
 pub struct OpenTrace {
     source: Events,
@@ -108,7 +113,7 @@ impl TraceInput {
     /// What a running program sends. If it has selected the blocks itself, all of them count.
     pub(crate) fn live(connection: UnixStream, options: &ReadOptions) -> TraceInput {
         let same = connection.try_clone().ok();
-        let program = StreamReader::new(Box::new(connection));
+        let program = observed(connection);
         let selection = match program.blocks() {
             Blocks::Methods => options.selection.clone(),
             Blocks::Declared => Selection::default(),

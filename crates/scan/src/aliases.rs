@@ -14,27 +14,27 @@ use hashbrown::HashMap;
 use rayon::prelude::*;
 
 use crate::body::Body;
-use crate::place::{FieldId, Place, Root, Step};
+use crate::expr::{FieldId, LockExpr, Root, Selector};
 use crate::program::{Method, Program};
 
 /// The shorter names, as places that start at the object: parameter 0.
 #[derive(Default)]
 pub struct Aliases {
-    fields: HashMap<FieldId, Place>,
-    parts: HashMap<(FieldId, FieldId), Place>,
+    fields: HashMap<FieldId, LockExpr>,
+    parts: HashMap<(FieldId, FieldId), LockExpr>,
 }
 
 /// How often each name was seen for each field.
-type Seen<K> = HashMap<(K, Place), u32>;
+type Seen<K> = HashMap<(K, LockExpr), u32>;
 
 /// A fresh object, one of its fields, and what its constructor set that to.
-pub type Kept = (Place, FieldId, Place);
+pub type Kept = (LockExpr, FieldId, LockExpr);
 
 /// What one method says: names of fields, and of fields of parts.
-type Named = (Vec<(FieldId, Place)>, Vec<((FieldId, FieldId), Place)>);
+type Named = (Vec<(FieldId, LockExpr)>, Vec<((FieldId, FieldId), LockExpr)>);
 
 impl Aliases {
-    /// Of a program. `kept` tells which fields of the fresh objects of a method their constructors
+    /// Of a program. `kept` says which fields of the fresh objects of a method their constructors
     /// set to what.
     pub fn new(program: &Program, kept: impl Fn(&Body) -> Vec<Kept> + Sync) -> Aliases {
         let named: Vec<Named> =
@@ -45,13 +45,14 @@ impl Aliases {
             of_parts.into_iter().for_each(|name| *parts.entry(name).or_default() += 1);
         }
         let all = |field: FieldId, n: u32| program.field_stores[field.0 as usize] == n;
-        let fields = certain(fields, |&field, n| all(field, n));
+        let mut fields = certain(fields, |&field, n| all(field, n));
+        fields.extend(own_mutexes(program, all));
         let parts = certain(parts, |part, n| all(part.0, n));
         Aliases { fields, parts }
     }
 
     /// The shortest name of a place.
-    pub fn shortest(&self, place: Place) -> Place {
+    pub fn shortest(&self, place: LockExpr) -> LockExpr {
         if place.len() == 0 {
             return place;
         }
@@ -61,16 +62,16 @@ impl Aliases {
             .unwrap_or_else(|done| done)
     }
 
-    fn shorter(&self, place: Place) -> Option<Place> {
-        let mut base = Place::root_only(place.root());
-        let steps: Vec<Step> = place.steps().collect();
+    fn shorter(&self, place: LockExpr) -> Option<LockExpr> {
+        let mut base = LockExpr::root_only(place.root());
+        let steps: Vec<Selector> = place.steps().collect();
         for (i, &step) in steps.iter().enumerate() {
-            let Step::Field(field) = step else {
+            let Selector::Field(field) = step else {
                 base = base.then(step);
                 continue;
             };
             let part = match steps.get(i + 1) {
-                Some(Step::Field(next)) => self.parts.get(&(field, *next)),
+                Some(Selector::Field(next)) => self.parts.get(&(field, *next)),
                 _other => None,
             };
             let (name, used) = match (self.fields.get(&field), part) {
@@ -81,7 +82,7 @@ impl Aliases {
                     continue;
                 }
             };
-            let renamed = name.steps().fold(base, Place::then);
+            let renamed = name.steps().fold(base, LockExpr::then);
             let renamed = steps[i + used..].iter().fold(renamed, |p, &s| p.then(s));
             return Some(renamed).filter(|r| !r.is_unknown() && *r != place);
         }
@@ -94,12 +95,31 @@ impl Aliases {
 fn certain<K: Copy + Eq + Ord + std::hash::Hash>(
     seen: Seen<K>,
     all: impl Fn(&K, u32) -> bool,
-) -> HashMap<K, Place> {
+) -> HashMap<K, LockExpr> {
     let certain = seen.into_iter().filter(|((key, _), n)| all(key, *n)).map(|(name, _)| name);
-    let mut names: Vec<(K, Place)> = certain.collect();
+    let mut names: Vec<(K, LockExpr)> = certain.collect();
     names.sort_unstable();
     names.dedup_by_key(|name| name.0);
     names.into_iter().collect()
+}
+
+/// Fields like `mutex` of the synchronized collections: every constructor sets it to the object
+/// itself, or to a lock that it is given. Such a field is taken for the object.
+fn own_mutexes(
+    program: &Program,
+    all: impl Fn(FieldId, u32) -> bool,
+) -> impl Iterator<Item = (FieldId, LockExpr)> {
+    let mut seen: HashMap<FieldId, (u32, bool)> = HashMap::new();
+    for &(field, place) in program.methods.iter().flat_map(|m| &m.captures) {
+        if place.len() == 0 && matches!(place.root(), Root::Param(_)) {
+            let entry = seen.entry(field).or_default();
+            *entry = (entry.0 + 1, entry.1 || place.root() == Root::Param(0));
+        }
+    }
+    let mut own: Vec<FieldId> =
+        seen.into_iter().filter(|&(f, (n, this))| this && all(f, n)).map(|s| s.0).collect();
+    own.sort_unstable();
+    own.into_iter().map(|field| (field, LockExpr::param(0)))
 }
 
 fn names_in(method: &Method, kept: impl Fn(&Body) -> Vec<Kept>) -> Option<Named> {
@@ -120,16 +140,16 @@ fn names_in(method: &Method, kept: impl Fn(&Body) -> Vec<Kept>) -> Option<Named>
     Some((own_names(method), parts))
 }
 
-fn starts_at_this(place: &Place) -> bool {
+fn starts_at_this(place: &LockExpr) -> bool {
     place.root() == Root::Param(0)
 }
 
 /// What a constructor sets fields of its object to: other fields of it.
-fn own_names(method: &Method) -> Vec<(FieldId, Place)> {
+fn own_names(method: &Method) -> Vec<(FieldId, LockExpr)> {
     let copies = method.captures.iter().copied().filter(|(_, p)| starts_at_this(p) && p.len() > 0);
     let shared = method.fills.iter().enumerate().filter_map(|(i, &(field, fresh))| {
         let first = method.fills[..i].iter().find(|f| f.1 == fresh && f.0 != field)?;
-        Some((field, Place::param(0).then(Step::Field(first.0))))
+        Some((field, LockExpr::param(0).then(Selector::Field(first.0))))
     });
     copies.chain(shared).collect()
 }
@@ -140,8 +160,8 @@ mod tests {
 
     const THIS: u32 = 0;
 
-    fn path(fields: &[u32]) -> Place {
-        fields.iter().fold(Place::param(THIS), |p, &f| p.then(Step::Field(FieldId(f))))
+    fn path(fields: &[u32]) -> LockExpr {
+        fields.iter().fold(LockExpr::param(THIS), |p, &f| p.then(Selector::Field(FieldId(f))))
     }
 
     #[test]

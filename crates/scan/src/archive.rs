@@ -66,10 +66,10 @@ pub struct ClassSource {
     pub path: String,
     /// Whether it is only there to be called.
     pub library: bool,
-    place: Place,
+    place: LockExpr,
 }
 
-enum Place {
+enum LockExpr {
     File(PathBuf),
     Zip { archive: Arc<Archive>, entry: usize },
     Image { image: Arc<Image>, class: ImageClass, limits: Limits },
@@ -89,9 +89,9 @@ impl ClassSource {
 
     fn bytes(&self) -> Result<Vec<u8>, String> {
         match &self.place {
-            Place::File(path) => std::fs::read(path).map_err(|e| e.to_string()),
-            Place::Zip { archive, entry } => archive.unpack(*entry, archive.limits.class),
-            Place::Image { image, class, limits } => image.read(class, limits.class),
+            LockExpr::File(path) => std::fs::read(path).map_err(|e| e.to_string()),
+            LockExpr::Zip { archive, entry } => archive.unpack(*entry, archive.limits.class),
+            LockExpr::Image { image, class, limits } => image.read(class, limits.class),
         }
     }
 }
@@ -125,7 +125,7 @@ pub struct Finder<'f> {
 }
 
 impl<'f> Finder<'f> {
-    /// Tells `found` of every class file.
+    /// Calls `found` with every class file.
     pub fn new(
         limits: Limits,
         library: bool,
@@ -154,7 +154,7 @@ impl<'f> Finder<'f> {
             return self.directory(path);
         }
         if is_class(&shown) {
-            let place = Place::File(path.to_owned());
+            let place = LockExpr::File(path.to_owned());
             return (self.found)(ClassSource { path: shown, library: self.library, place });
         }
         if !named && !is_archive(&shown) {
@@ -215,7 +215,7 @@ impl<'f> Finder<'f> {
     ) {
         let path = format!("{shown}!/{name}");
         if is_class(name) && !is_other_version(name) {
-            let place = Place::Zip { archive: Arc::clone(archive), entry };
+            let place = LockExpr::Zip { archive: Arc::clone(archive), entry };
             (self.found)(ClassSource { path, library: self.library, place });
         } else if is_archive(name) {
             match archive.unpack(entry, self.limits.nested) {
@@ -239,13 +239,13 @@ impl<'f> Finder<'f> {
         }
         for class in classes {
             let path = format!("{shown}!{}", class.path);
-            let place = Place::Image { image: Arc::clone(&image), class, limits: self.limits };
+            let place = LockExpr::Image { image: Arc::clone(&image), class, limits: self.limits };
             (self.found)(ClassSource { path, library: self.library, place });
         }
     }
 }
 
-/// How many class files there are in inputs, as far as their lists of contents tell. Only for
+/// How many class files there are in inputs, as far as their lists of contents say. Only for
 /// showing how far the work is: what cannot be read counts as nothing here and is an error later.
 pub fn count(inputs: &[Input]) -> usize {
     let in_input = |input: &Input| match input {

@@ -4,9 +4,9 @@
 //! of names, fields and sites are those of the class until the class joins the program
 //! ([`crate::program`]), and those of the program from then on.
 
-use crate::place::{FieldId, Name, Place};
+use crate::expr::{FieldId, LockExpr, Name, Origin};
 
-/// A call site: all calls that look alike share one.
+/// A call site: all equivalent calls share one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SiteId(pub u32);
 
@@ -89,16 +89,34 @@ pub enum Op {
     },
     /// A root, given by its code, gets a new value: `x := y`.
     Define(u32),
+    /// A field is read.
+    GetField {
+        /// Which.
+        field: FieldId,
+        /// The expression, and the value that is read.
+        place: u32,
+    },
     /// A field is assigned.
-    SetField(FieldId),
+    SetField {
+        /// Which.
+        field: FieldId,
+        /// The expression, and the value that is assigned; [`NOT_KEPT`] where neither matters.
+        place: u32,
+    },
     /// An array element is assigned.
-    SetElement,
+    SetElement {
+        /// The array, and the value that is assigned; [`NOT_KEPT`] where neither matters.
+        place: u32,
+    },
     /// A fresh object becomes reachable for others.
     Escape {
         /// The object.
         place: u32,
     },
 }
+
+/// The number of a place that is not kept.
+pub const NOT_KEPT: u32 = u32::MAX;
 
 /// Which runs through a method come to a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -171,8 +189,21 @@ pub struct Body {
     pub edges: Box<[Edge]>,
     /// The phis killed on edges.
     pub kills: Box<[u32]>,
-    /// Locks and arguments.
-    pub places: Box<[Place]>,
+    /// Locks, arguments and fields that are read or assigned.
+    pub places: Box<[LockExpr]>,
+    /// The origin of the value at each place.
+    pub origins: Box<[Origin]>,
+    /// The class of the value at each place, as far as the code says it.
+    pub types: Box<[Option<Name>]>,
+    /// Which value is computed from which, sorted by the former. The results of calls are not
+    /// here: their arguments are known.
+    pub sources: Box<[(Origin, Origin)]>,
+    /// The values that decide where control goes from a block, sorted by block.
+    pub decisions: Box<[(u32, Origin)]>,
+    /// The values that are returned, sorted.
+    pub returned: Box<[Origin]>,
+    /// The names of parameters and local variables, sorted by the value they hold.
+    pub variables: Box<[(Origin, Name)]>,
     /// The lambdas made here.
     pub lambdas: Box<[Lambda]>,
 }
@@ -212,13 +243,36 @@ impl Body {
     }
 
     /// `count` places from the one with this number.
-    pub fn places_from(&self, first: u32, count: usize) -> &[Place] {
+    pub fn places_from(&self, first: u32, count: usize) -> &[LockExpr] {
         &self.places[first as usize..first as usize + count]
     }
 
     /// The place with this number.
-    pub fn place(&self, number: u32) -> Place {
+    pub fn place(&self, number: u32) -> LockExpr {
         self.places[number as usize]
+    }
+
+    /// The origins of `count` places from the one with this number.
+    pub fn origins_from(&self, first: u32, count: usize) -> &[Origin] {
+        &self.origins[first as usize..first as usize + count]
+    }
+
+    /// The call at this position.
+    pub fn call_at(&self, pc: u32) -> Option<(SiteId, u32)> {
+        let start = self.events.partition_point(|e| u32::from(e.pc) < pc);
+        let here = self.events[start..].iter().take_while(|e| u32::from(e.pc) == pc);
+        here.into_iter().find_map(Event::call)
+    }
+
+    /// The name of the variable that holds a value.
+    pub fn variable(&self, value: Origin) -> Option<Name> {
+        let at = self.variables.binary_search_by_key(&value, |v| v.0).ok()?;
+        Some(self.variables[at].1)
+    }
+
+    /// The block that an event belongs to.
+    pub fn block_of(&self, event: u32) -> u32 {
+        self.blocks.partition_point(|b| b.events <= event) as u32 - 1
     }
 
     /// The lambda made at this position.

@@ -6,7 +6,7 @@ use noak::reader::attributes::RawInstruction as Raw;
 use noak::reader::cpool;
 
 use crate::body::{CallKind, SiteId};
-use crate::place::{FieldId, Name};
+use crate::expr::{FieldId, Name};
 use crate::tables::Tables;
 
 /// How a stack instruction shuffles the top of the stack.

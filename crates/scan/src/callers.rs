@@ -1,13 +1,14 @@
 //! Whether a lock is held around all calls of a method.
 //!
-//! A private method that is only called with a lock held needs none of its own: what looks like a
-//! broken composite action in it may well be whole. Others may be called by code that was not read.
+//! A method that is only called with a lock held needs none of its own: what looks like a broken
+//! composite action in it may well be whole. Public and protected methods may be called by code
+//! that was not read.
 
 use crate::calls::Calls;
 use crate::facts::Facts;
 use crate::program::{MethodId, Program};
 
-/// Private methods that call private methods are followed this far.
+/// Such methods that call each other are followed this far.
 const DEPTH: usize = 4;
 
 /// What is asked about callers.
@@ -22,7 +23,7 @@ pub struct Callers<'c> {
 }
 
 impl Callers<'_> {
-    /// Whether the method is private and all of its callers hold a lock.
+    /// Whether the method is neither public nor protected and all of its callers hold a lock.
     pub fn all_hold_a_lock(&self, method: MethodId) -> bool {
         self.all_hold(method, DEPTH)
     }
@@ -31,14 +32,14 @@ impl Callers<'_> {
         let sites = self.calls.sites_of.get(method.0);
         let callers = sites.iter().flat_map(|site| self.calls.callers.get(site.0));
         let mut callers = callers.peekable();
-        self.program.method(method).is_private
+        !self.program.method(method).is_public
             && depth > 0
             && callers.peek().is_some()
             && callers.all(|&caller| self.holds(caller, method, depth))
     }
 
-    /// Whether a caller holds a lock at each of its calls of the method. Who calls a lambda is not
-    /// known.
+    /// Whether a caller holds a lock at each of its calls of the method. The caller of a lambda is
+    /// not known.
     fn holds(&self, caller: MethodId, method: MethodId, depth: usize) -> bool {
         let Some(body) = &self.program.method(caller).body else { return false };
         let calls_it = |site| self.calls.of(site).targets.contains(&method);

@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use crate::body::{Body, CallKind, SiteId};
 use crate::bytecode::parameters;
+use crate::expr::LockExpr;
+use crate::held::Passed;
 use crate::hierarchy::{Hierarchy, Marks};
-use crate::place::Place;
 use crate::program::{MethodId, Program};
 
 /// Many lists in two arrays.
@@ -62,6 +63,13 @@ pub struct Callees {
     pub lambdas: bool,
 }
 
+impl Callees {
+    /// The only method that can run.
+    pub fn single(&self) -> Option<MethodId> {
+        self.targets.first().copied().filter(|_| self.choices == 1)
+    }
+}
+
 /// The call graph.
 pub struct Calls {
     /// What each site calls.
@@ -93,8 +101,14 @@ impl Calls {
     }
 
     /// The arguments of a call, the receiver first.
-    pub fn args<'b>(&self, body: &'b Body, site: SiteId, first: u32) -> &'b [Place] {
+    pub fn args<'b>(&self, body: &'b Body, site: SiteId, first: u32) -> &'b [LockExpr] {
         body.places_from(first, usize::from(self.of(site).args))
+    }
+
+    /// The arguments of a call with their classes.
+    pub fn passed<'b>(&self, body: &'b Body, site: SiteId, first: u32) -> Passed<'b> {
+        let range = first as usize..first as usize + usize::from(self.of(site).args);
+        Passed { places: &body.places[range.clone()], types: &body.types[range] }
     }
 
     /// What a site calls.
@@ -120,7 +134,9 @@ fn callees(
     marks: &mut Marks,
 ) -> Callees {
     let key = &program.sites[site];
-    let targets = hierarchy.targets(program, key, marks);
+    let text = |name: crate::expr::Name| program.names.name(name.0);
+    let reflective = is_reflection(text(key.class), text(key.name));
+    let targets = if reflective { Vec::new() } else { hierarchy.targets(program, key, marks) };
     let certain = key.exact
         || matches!(key.kind, CallKind::Special | CallKind::Static)
         || hierarchy.is_concrete(program, key.class);
@@ -132,6 +148,17 @@ fn callees(
     let choices = targets.len() as u32 + made;
     let targets = if targets.len() > CALLEES { own.into_iter().collect() } else { targets };
     Callees { own, choices, args: args.min(255) as u8, lambdas: made > 0, targets: targets.into() }
+}
+
+/// What runs behind a reflective call is not known; the code of the JDK that makes it happen is not
+/// what the caller means.
+fn is_reflection(class: &[u8], name: &[u8]) -> bool {
+    match class {
+        b"java/lang/reflect/Method" => name == b"invoke",
+        b"java/lang/reflect/Constructor" | b"java/lang/Class" => name == b"newInstance",
+        b"java/lang/invoke/MethodHandle" => name.starts_with(b"invoke"),
+        _ => false,
+    }
 }
 
 fn callers(program: &Program) -> Lists<MethodId> {

@@ -66,6 +66,41 @@ impl Cfg {
         self.insns[self.starts[block]].0
     }
 
+    /// The position of each block in reverse postorder, exceptions included, and the heads of loops:
+    /// the blocks that control comes back to.
+    pub fn ranks(&self) -> (Vec<u32>, Vec<u32>) {
+        let mut ranks = vec![u32::MAX; self.len()];
+        let mut open = vec![false; self.len()];
+        let mut seen = vec![false; self.len()];
+        let (mut heads, mut order) = (Vec::new(), Vec::new());
+        let mut stack = vec![(0u32, 0usize)];
+        while let Some((block, child)) = stack.pop() {
+            let at = block as usize;
+            if child == 0 {
+                (seen[at], open[at]) = (true, true);
+            }
+            let mut next = self.next[at].iter().chain(&self.handlers[at]);
+            match next.nth(child) {
+                Some(&next) => {
+                    stack.push((block, child + 1));
+                    if open[next as usize] {
+                        heads.push(next);
+                    } else if !seen[next as usize] {
+                        stack.push((next, 0));
+                    }
+                }
+                None => {
+                    open[at] = false;
+                    order.push(block);
+                }
+            }
+        }
+        order.iter().rev().enumerate().for_each(|(rank, &b)| ranks[b as usize] = rank as u32);
+        heads.sort_unstable();
+        heads.dedup();
+        (ranks, heads)
+    }
+
     fn index_of(&self, pc: u32) -> Result<usize, BadTarget> {
         self.insns.binary_search_by_key(&pc, |i| i.0).map_err(|_| BadTarget(pc))
     }

@@ -9,14 +9,16 @@ use noak::reader::attributes::{
 use noak::reader::{Attribute, Class, DecodeMany, Field, Method, cpool};
 use paceline_trace::Interner;
 
-use crate::body::{Body, FieldKey, SiteKey};
+use crate::body::{FieldKey, SiteKey};
 use crate::bytecode::{decode, parameters, type_of};
 use crate::cfg::{BadTarget, Cfg, Handler};
-use crate::flow::{Flow, analyse};
+use crate::expr::{FieldId, Name, Root};
+use crate::flow::{Flow, Head, Stored, Variable, analyse};
 use crate::machine::{Env, Shapes};
-use crate::place::{FieldId, Name, Place, Root};
+use crate::program::{ClassId, Method as ReadMethod};
+use crate::smap::SourceMap;
 use crate::tables::Tables;
-use crate::values::Value;
+use crate::values::{LOCKS, Value};
 
 /// Why a class file cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -58,45 +60,27 @@ pub struct Parsed {
     /// Its source file.
     pub source: Option<Name>,
     /// Its methods.
-    pub methods: Vec<ParsedMethod>,
+    pub methods: Vec<ReadMethod>,
     /// The fields that it declares, with the annotations that matter.
-    pub declared: Vec<(FieldId, Vec<Name>)>,
+    pub declared: Vec<Declared>,
     /// Annotations of the class.
     pub annotations: Vec<Name>,
     /// The stores to fields in all of its methods.
-    pub stores: Vec<(FieldId, Option<Name>)>,
+    pub stores: Vec<(FieldId, Stored)>,
     /// The classes that it makes objects of.
     pub made: Vec<Name>,
 }
 
-/// A method as it was read.
-pub struct ParsedMethod {
-    /// Its name.
-    pub name: Name,
-    /// Its descriptor.
-    pub desc: Name,
-    /// Whether it has no receiver.
-    pub is_static: bool,
-    /// Whether it is synchronized.
-    pub synchronized: bool,
-    /// Whether it has no code because a subclass must give it.
-    pub is_abstract: bool,
-    /// Whether only its own class can call it.
-    pub is_private: bool,
-    /// Its first source line; 0 when unknown.
-    pub line: u16,
-    /// What is kept of its code.
-    pub body: Option<Box<Body>>,
-    /// What it always returns.
-    pub returns: Option<Place>,
-    /// Which parameters it stores, by bit.
-    pub stored: u32,
-    /// Fields that it sets to a parameter, if it is a constructor.
-    pub captures: Vec<(FieldId, Place)>,
-    /// Fields of `this` that it sets to a fresh object.
-    pub fills: Vec<(FieldId, Place)>,
+/// A field that a class declares.
+pub struct Declared {
+    /// Which.
+    pub field: FieldId,
     /// Its annotations.
     pub annotations: Vec<Name>,
+    /// Whether it is volatile.
+    pub is_volatile: bool,
+    /// Whether it is private.
+    pub is_private: bool,
 }
 
 /// Reads a class file. Module descriptions are no classes: they give `None`.
@@ -106,8 +90,12 @@ pub fn parse(bytes: &[u8]) -> Result<Option<Parsed>, BadClass> {
     if flags.contains(AccessFlags::MODULE) {
         return Ok(None);
     }
-    let mut reader =
-        Reader { class: &class, tables: Tables::new(&class)?, shapes: Shapes::default() };
+    let mut reader = Reader {
+        class: &class,
+        tables: Tables::new(&class)?,
+        shapes: Shapes::default(),
+        map: None,
+    };
     reader.read(flags).map(Some)
 }
 
@@ -115,6 +103,8 @@ struct Reader<'a> {
     class: &'a Class<'a>,
     tables: Tables<'a>,
     shapes: Shapes,
+    /// Where lines of inlined code come from.
+    map: Option<SourceMap>,
 }
 
 impl<'a> Reader<'a> {
@@ -127,6 +117,9 @@ impl<'a> Reader<'a> {
         let source = attributes.find_attribute::<SourceFile<'a>>(self.tables.pool)?;
         let source = source.map(|s| self.tables.text(s.source_file())).transpose()?;
         let annotations = self.annotations(&attributes)?;
+        self.map = self.source_map(&attributes)?;
+        let extends_lock = |p: Name| self.tables.names.name(p.0).starts_with(LOCKS);
+        self.tables.lock_class = parent.filter(|&p| extends_lock(p)).map(|_| name);
         let declared = self.declared(name)?;
         let mut parsed = Parsed {
             names: Interner::default(),
@@ -157,13 +150,33 @@ impl<'a> Reader<'a> {
         Ok(parsed)
     }
 
-    fn declared(&mut self, class: Name) -> Result<Vec<(FieldId, Vec<Name>)>, BadClass> {
+    fn source_map(
+        &self,
+        attributes: &DecodeMany<'a, Attribute<'a>, u16>,
+    ) -> Result<Option<SourceMap>, BadClass> {
+        for attribute in attributes.clone() {
+            let attribute = attribute?;
+            if self.tables.pool.retrieve(attribute.name())?.as_bytes() == b"SourceDebugExtension" {
+                return Ok(SourceMap::parse(attribute.content()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn declared(&mut self, class: Name) -> Result<Vec<Declared>, BadClass> {
         let mut declared = Vec::new();
         for field in self.class.fields() {
             let field: Field<'a> = field?;
             let name = self.tables.text(field.name())?;
             let id = self.tables.field_id(FieldKey { class, name });
-            declared.push((id, self.annotations(&field.attributes())?));
+            let flags = field.access_flags();
+            let is_volatile = flags.contains(AccessFlags::VOLATILE);
+            self.tables.own.insert(id);
+            self.tables.volatile.extend(is_volatile.then_some(id));
+            self.tables.finals.extend(flags.contains(AccessFlags::FINAL).then_some(id));
+            let annotations = self.annotations(&field.attributes())?;
+            let is_private = flags.contains(AccessFlags::PRIVATE);
+            declared.push(Declared { field: id, annotations, is_volatile, is_private });
         }
         Ok(declared)
     }
@@ -193,11 +206,7 @@ impl<'a> Reader<'a> {
         Ok(self.tables.name(class))
     }
 
-    fn method(
-        &mut self,
-        method: &Method<'a>,
-        parsed: &mut Parsed,
-    ) -> Result<ParsedMethod, BadClass> {
+    fn method(&mut self, method: &Method<'a>, parsed: &mut Parsed) -> Result<ReadMethod, BadClass> {
         let flags = method.access_flags();
         let name = self.tables.text(method.name())?;
         let desc = self.tables.text(method.descriptor())?;
@@ -209,20 +218,26 @@ impl<'a> Reader<'a> {
         };
         parsed.stores.extend(flow.stores);
         parsed.made.extend(flow.made);
-        Ok(ParsedMethod {
+        Ok(ReadMethod {
+            // Of the program that takes it.
+            class: ClassId(0),
             name,
             desc,
             is_static,
             synchronized: flags.contains(AccessFlags::SYNCHRONIZED),
             is_abstract: flags.contains(AccessFlags::ABSTRACT),
             is_private: flags.contains(AccessFlags::PRIVATE),
+            is_public: flags.contains(AccessFlags::PUBLIC)
+                || flags.contains(AccessFlags::PROTECTED),
             line,
             body: flow.body,
             returns: flow.returns,
+            returns_class: flow.returns_class,
+            sets: flow.sets.into(),
             stored: flow.stored,
-            captures: flow.captures,
-            fills: flow.fills,
-            annotations: self.annotations(&method.attributes())?,
+            captures: flow.captures.into(),
+            fills: flow.fills.into(),
+            annotations: self.annotations(&method.attributes())?.into(),
         })
     }
 
@@ -247,11 +262,37 @@ impl<'a> Reader<'a> {
         let handlers: Vec<Handler> = code.exception_handlers().map(|h| handler(&h)).collect();
         let bad = |t: BadTarget| BadClass::Jump(name.display().to_string(), t.0);
         let cfg = Cfg::new(insns, &handlers).map_err(bad)?;
-        let lines = lines(code, pool)?;
+        let mut lines = lines(code, pool)?;
+        if let Some(map) = &self.map {
+            lines.iter_mut().for_each(|l| l.1 = map.line(l.1));
+        }
+        let variables = self.variables(code)?;
         let start = self.start(code.max_locals(), desc, class, is_static);
-        let constructor = name.as_bytes() == b"<init>";
-        let flow = analyse(&cfg, &lines, start, constructor, &mut self.tables, &mut self.shapes);
+        let head = Head {
+            lines: &lines,
+            variables: &variables,
+            constructor: name.as_bytes() == b"<init>",
+            synchronized: method.access_flags().contains(AccessFlags::SYNCHRONIZED),
+        };
+        let flow = analyse(&cfg, &head, start, &mut self.tables, &mut self.shapes);
         Ok((flow, lines.first().map_or(0, |l| l.1)))
+    }
+
+    /// The names of local variables, if the compiler kept them.
+    fn variables(&mut self, code: &Code<'a>) -> Result<Vec<Variable>, BadClass> {
+        let mut variables = Vec::new();
+        for attribute in code.attributes() {
+            let attribute = attribute?;
+            if self.tables.pool.retrieve(attribute.name())?.as_bytes() != b"LocalVariableTable" {
+                continue;
+            }
+            for [start, length, name, _, slot] in variable_table(attribute.content()) {
+                let (start, end) = (u32::from(start), u32::from(start) + u32::from(length));
+                let name = self.tables.text(cpool::Index::new(name)?)?;
+                variables.push(Variable { slot, start, end, name });
+            }
+        }
+        Ok(variables)
     }
 
     /// The state at the start of a method: its parameters in their slots.
@@ -299,6 +340,12 @@ fn lines<'a>(code: &Code<'a>, pool: &cpool::ConstantPool<'a>) -> Result<Vec<(u32
 fn line_table(content: &[u8]) -> impl Iterator<Item = (u32, u16)> + '_ {
     let entries = content.get(2..).unwrap_or_default().chunks_exact(4);
     entries.map(|e| (u32::from(u16::from_be_bytes([e[0], e[1]])), u16::from_be_bytes([e[2], e[3]])))
+}
+
+/// A count, then start, length, name, descriptor and slot of each variable, all of two bytes.
+fn variable_table(content: &[u8]) -> impl Iterator<Item = [u16; 5]> + '_ {
+    let entries = content.get(2..).unwrap_or_default().chunks_exact(10);
+    entries.map(|e| std::array::from_fn(|i| u16::from_be_bytes([e[2 * i], e[2 * i + 1]])))
 }
 
 #[cfg(test)]

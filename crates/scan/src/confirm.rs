@@ -3,7 +3,7 @@
 //!
 //! A trace names methods by the labels of its blocks (`pkg/Class.method(desc)`, or the same with
 //! dots or without the descriptor), and locks by names of its own. Which lock of the trace is the
-//! witness is told by where it is taken: the acquire stands at the file and line of one of the
+//! witness is known by where it is taken: the acquire stands at the file and line of one of the
 //! warning's uses, or in the method at the end of one of its chains, by its site or by the
 //! innermost open block; or the lock's name contains the class that takes it.
 

@@ -19,15 +19,20 @@
 use hashbrown::HashMap;
 
 use crate::body::{Body, SiteId};
+use crate::expr::LockExpr;
 use crate::facts::Facts;
-use crate::held::{ALL, At, LocksHeld, Taking, World, lambda_of, times};
-use crate::place::Place;
+use crate::held::{ALL, At, LocksHeld, Needs, Passed, Taking, World, lambda_of, times};
 use crate::program::MethodId;
 use crate::state::{Context, Twice};
 
 /// Of one lock in one method, this many potential witnesses are carried up: more of them would be
 /// merged into one warning in the end.
 const PER_LOCK: u8 = 4;
+
+/// Of pairs of different locks, this many are carried up in one method. In a large program a method
+/// that is called from everywhere has tens of thousands of them: without a bound `--pairs` did not
+/// end within minutes on clojure 1.10.3, whose scan takes half a second.
+const PAIRS: u32 = 24;
 
 /// Locks of static fields and class objects are carried up this far.
 const GLOBAL_HOPS: u8 = 2;
@@ -42,13 +47,15 @@ pub struct Witness {
     /// The lock held all the time, and the method that holds it.
     pub context: (MethodId, Context),
     /// The witness in terms of the method that holds the context.
-    pub lock: Place,
+    pub lock: LockExpr,
     /// The second lock, which is the same unless pairs are wanted.
-    pub second: Place,
+    pub second: LockExpr,
     /// How the context's method comes to the method with the witness: the calls on the way.
     pub path: Vec<(MethodId, At)>,
     /// The share of the calls on the way.
     pub share: u8,
+    /// The smaller share of the two uses, with what is known about the arguments.
+    pub uses: u8,
     /// How the lambda behind the pseudo-lock takes it, and the method that made the lambda.
     pub lambda: Option<(MethodId, Taking)>,
 }
@@ -57,10 +64,14 @@ pub struct Witness {
 #[derive(Clone, Copy)]
 struct Potential {
     origin: u32,
-    lock: Place,
-    second: Place,
+    lock: LockExpr,
+    second: LockExpr,
     share: u8,
     hops: u8,
+    /// What must be true of the method's arguments for the first and the second use.
+    needs: [Option<Needs>; 2],
+    /// The shares of both uses, as far as the arguments are known.
+    uses: [u8; 2],
     /// The context, when only the lock behind a lambda is missing.
     context: Option<(MethodId, Context)>,
     /// The last call on the way here, in [`Finals::hops`].
@@ -93,19 +104,24 @@ struct Finals<'f, S> {
     origins: Vec<Origin>,
     hops: Vec<Hop>,
     /// How many were carried of each lock in each method.
-    carried: HashMap<(MethodId, Place, Place, bool), u8>,
+    carried: HashMap<(MethodId, LockExpr, LockExpr, bool), u8>,
+    /// How many pairs of different locks were carried in each method.
+    pairs: HashMap<MethodId, u32>,
+    /// How many were not.
+    cut: usize,
     work: std::collections::VecDeque<(MethodId, Potential)>,
     sink: S,
 }
 
-/// Tells `sink` of all instances of the pattern whose share is `floor` or more, and of some others.
+/// Gives all instances of the pattern whose share is `floor` or more, and some others, to `sink`.
+/// Returns how many pairs of different locks were not carried further.
 pub fn witnesses(
     world: &World<'_>,
     held: &LocksHeld,
     facts: &[Option<Box<Facts>>],
     floor: u8,
     sink: impl FnMut(&Witness),
-) {
+) -> usize {
     let mut finals = Finals {
         world,
         held,
@@ -114,6 +130,8 @@ pub fn witnesses(
         origins: Vec::new(),
         hops: Vec::new(),
         carried: HashMap::new(),
+        pairs: HashMap::new(),
+        cut: 0,
         work: std::collections::VecDeque::new(),
         sink,
     };
@@ -124,12 +142,15 @@ pub fn witnesses(
     while let Some((method, potential)) = finals.work.pop_front() {
         finals.carry(method, &potential);
     }
+    finals.cut
 }
 
 impl<S: FnMut(&Witness)> Finals<'_, S> {
     fn start(&mut self, method: MethodId, twice: &Twice) {
         let origin = self.origins.len() as u32;
-        let share = twice.first.taking.share.min(twice.second.taking.share);
+        let takings = [twice.first.taking, twice.second.taking];
+        let at_best = takings.map(|t| t.needs.map_or(t.share, |n| n.full.max(t.share)));
+        let share = at_best[0].min(at_best[1]);
         self.origins.push(Origin { method, twice: *twice, share });
         let potential = Potential {
             origin,
@@ -137,12 +158,14 @@ impl<S: FnMut(&Witness)> Finals<'_, S> {
             second: twice.second.lock,
             share: ALL,
             hops: 0,
+            needs: takings.map(|t| t.needs),
+            uses: takings.map(|t| t.share),
             context: twice.context.map(|c| (method, c)),
             path: None,
         };
         let open = potential.lock.is_callback() || potential.second.is_callback();
         if potential.context.is_some() && !open {
-            self.tell(&potential, None);
+            self.emit(&potential, None);
         } else if share >= self.floor {
             self.keep(method, potential);
         }
@@ -150,10 +173,19 @@ impl<S: FnMut(&Witness)> Finals<'_, S> {
 
     /// Puts a potential witness of a method on the list, if callers can see its lock.
     fn keep(&mut self, method: MethodId, potential: Potential) {
-        let visible =
-            |p: Place| p.is_visible_outside() && !(p.is_global() && potential.hops > GLOBAL_HOPS);
+        let visible = |p: LockExpr| {
+            p.is_visible_outside() && !(p.is_global() && potential.hops > GLOBAL_HOPS)
+        };
         if !visible(potential.lock) || !visible(potential.second) {
             return;
+        }
+        if potential.lock != potential.second {
+            let pairs = self.pairs.entry(method).or_default();
+            *pairs += 1;
+            if *pairs > PAIRS {
+                self.cut += 1;
+                return;
+            }
         }
         let key = (method, potential.lock, potential.second, potential.context.is_some());
         let count = self.carried.entry(key).or_default();
@@ -187,8 +219,8 @@ impl<S: FnMut(&Witness)> Finals<'_, S> {
         let Some(body) = &self.world.program.method(caller).body else { return };
         for (i, event) in body.events.iter().enumerate() {
             if let Some((_, args)) = event.call().filter(|call| call.0 == site) {
-                let args = self.world.calls.args(body, site, args);
-                self.arrive(caller, body, i as u32, At::from(event), args, up);
+                let passed = self.world.calls.passed(body, site, args);
+                self.arrive(caller, body, i as u32, At::from(event), passed, up);
             }
         }
     }
@@ -200,10 +232,19 @@ impl<S: FnMut(&Witness)> Finals<'_, S> {
         body: &Body,
         event: u32,
         at: At,
-        args: &[Place],
+        passed: Passed<'_>,
         mut up: Potential,
     ) {
-        let follow = |p: Place| self.world.summaries.follow(body, p.translate(args));
+        for (needs, share) in up.needs.iter_mut().zip(&mut up.uses) {
+            let Some(wanted) = *needs else { continue };
+            let Ok(left) = passed.meets(self.world, wanted) else { return };
+            if left.is_none() && passed.is_certain(self.world, wanted) {
+                *share = wanted.full.max(*share);
+            }
+            *needs = left;
+        }
+        let args = passed.places;
+        let follow = |p: LockExpr| self.world.summaries.follow(body, p.translate(args));
         let same = up.lock == up.second;
         up.lock = follow(up.lock);
         up.second = if same { up.lock } else { follow(up.second) };
@@ -224,7 +265,7 @@ impl<S: FnMut(&Witness)> Finals<'_, S> {
 
     /// Reports a witness that has all it needs; carries the others on.
     fn settle(&mut self, method: MethodId, body: &Body, up: Potential) {
-        let private = |p: Place| matches!(p.root(), crate::place::Root::New(_));
+        let private = |p: LockExpr| matches!(p.root(), crate::expr::Root::New(_));
         if let Some((site, captured)) = lambda_of(body, up.lock).filter(|_| up.lock == up.second) {
             let outer = self.origins[up.origin as usize].twice.second.taking;
             for (lock, taking) in self.held.by_lambda(self.world, body, site, captured, outer) {
@@ -233,7 +274,7 @@ impl<S: FnMut(&Witness)> Finals<'_, S> {
                 }
                 let known = Potential { lock, second: lock, ..up };
                 if known.context.is_some() {
-                    self.tell(&known, Some((method, taking)));
+                    self.emit(&known, Some((method, taking)));
                 }
             }
             return;
@@ -241,17 +282,20 @@ impl<S: FnMut(&Witness)> Finals<'_, S> {
         let open = up.lock.is_callback() || up.second.is_callback();
         if up.context.is_some() && !open {
             if !private(up.lock) && !private(up.second) {
-                self.tell(&up, None);
+                self.emit(&up, None);
             }
         } else {
             self.keep(method, up);
         }
     }
 
-    fn tell(&mut self, potential: &Potential, lambda: Option<(MethodId, Taking)>) {
+    fn emit(&mut self, potential: &Potential, lambda: Option<(MethodId, Taking)>) {
         let Origin { method, twice, .. } = self.origins[potential.origin as usize];
-        let own =
-            Context { lock: Place::UNKNOWN, style: crate::body::Style::Monitor, at: At::default() };
+        let own = Context {
+            lock: LockExpr::UNKNOWN,
+            style: crate::body::Style::Monitor,
+            at: At::default(),
+        };
         let path = self.path(potential.path);
         (self.sink)(&Witness {
             method,
@@ -261,6 +305,7 @@ impl<S: FnMut(&Witness)> Finals<'_, S> {
             second: potential.second,
             path,
             share: potential.share,
+            uses: potential.uses[0].min(potential.uses[1]),
             lambda,
         });
     }

@@ -1,96 +1,153 @@
 //! From bytecode to a [`Body`]: runs the [`Machine`] and writes down what matters to locks, with
-//! every lock and argument as a [`Place`].
+//! every lock and argument as a [`LockExpr`].
 //!
 //! The paper's statements and what they become:
 //! `SYNC e sb` is `Enter` and `Exit`; `CALL e.m(p)` is `Call`; `x := y` is `Define` (the
 //! instruction that computes a root runs again), a phi killed on an edge, `SetField` or
 //! `SetElement`.
 
+mod finish;
+
 use hashbrown::{HashMap, HashSet};
 
 use crate::body::{Block, Body, CallKind, Edge, Event, Lambda, Op, Reach, SiteId, SiteKey, Style};
 use crate::bytecode::Insn;
 use crate::cfg::{Cfg, reach};
+use crate::expr::{FieldId, LockExpr, Name, Origin, Root, Selector};
 use crate::machine::{Env, Machine, Shapes};
-use crate::place::{FieldId, Name, Place, Root};
 use crate::tables::Tables;
 use crate::values::{Meaning, Value};
 
-/// What a method's code tells, besides its body.
+/// What a method's code says, besides its body.
 #[derive(Default, Debug)]
 pub struct Flow {
     /// The body; none when nothing in it matters.
     pub body: Option<Box<Body>>,
     /// What every return gives back, when it is always the same place.
-    pub returns: Option<Place>,
+    pub returns: Option<LockExpr>,
     /// Parameters that are stored somewhere, by bit.
     pub stored: u32,
     /// Fields of `this` that a constructor sets to one of its parameters.
-    pub captures: Vec<(FieldId, Place)>,
+    pub captures: Vec<(FieldId, LockExpr)>,
     /// Fields of `this` that are set to a fresh object.
-    pub fills: Vec<(FieldId, Place)>,
-    /// Fields that get a reference, with its class where that is exactly known.
-    pub stores: Vec<(FieldId, Option<Name>)>,
+    pub fills: Vec<(FieldId, LockExpr)>,
+    /// Fields that get a reference, with what is known about its class.
+    pub stores: Vec<(FieldId, Stored)>,
     /// Classes of which objects are made.
     pub made: Vec<Name>,
+    /// Fields that it assigns, if it has no body.
+    pub sets: Vec<FieldId>,
+    /// The class of all that is returned, if every return gives a fresh object of it.
+    pub returns_class: Option<Name>,
 }
 
-/// Analyses a method. `constructor` says whether its stores to `this` are captures.
+/// What is stored in a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stored {
+    /// An object of this very class.
+    Exact(Name),
+    /// What a call returns.
+    Returned(SiteId),
+    /// Something else.
+    Unknown,
+}
+
+/// What is known about a method before its code is read.
+pub struct Head<'h> {
+    /// The start of each source line.
+    pub lines: &'h [(u32, u16)],
+    /// Its local variables.
+    pub variables: &'h [Variable],
+    /// Whether its stores to `this` are captures.
+    pub constructor: bool,
+    /// Whether it is synchronized.
+    pub synchronized: bool,
+}
+
+/// A local variable, where it has a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// The slot.
+    pub slot: u16,
+    /// The first position where it has its value.
+    pub start: u32,
+    /// The first position after.
+    pub end: u32,
+    /// Its name.
+    pub name: Name,
+}
+
+/// Analyses a method.
 pub fn analyse(
     cfg: &Cfg,
-    lines: &[(u32, u16)],
+    head: &Head<'_>,
     start: Env,
-    constructor: bool,
     tables: &mut Tables<'_>,
     shapes: &mut Shapes,
 ) -> Flow {
+    let parameters: Vec<(u16, Origin)> = (0..).zip(start.locals.iter().map(|v| v.origin)).collect();
     let machine = Machine::run(cfg, start, tables, shapes);
     let reached = reach(cfg);
     let mut writer = Writer {
         machine,
-        lines,
-        constructor,
+        head,
         reach: Reach::Always,
         flow: Flow::default(),
         events: Vec::new(),
-        places: Vec::new(),
+        entries: Vec::new(),
+        fields: Vec::new(),
+        sources: Vec::new(),
+        decisions: Vec::new(),
+        returned_values: Vec::new(),
         lambdas: HashMap::new(),
         made_lambdas: Vec::new(),
         returned: Returned::Nothing,
+        returned_class: None,
     };
-    let (blocks, edges, kills) = writer.write(&reached);
-    writer.finish(blocks, edges, kills)
+    let graph = writer.write(&reached);
+    writer.finish(graph, &parameters)
 }
+
+/// Blocks, edges and the phis killed on edges.
+type Graph = (Vec<Block>, Vec<Edge>, Vec<u32>);
 
 /// What the returns seen so far have in common.
 enum Returned {
     Nothing,
-    One(Place),
+    One(LockExpr),
     Several,
 }
 
 struct LambdaValue {
     site: SiteId,
     method: Name,
-    captured: Vec<Place>,
+    captured: Vec<Value>,
 }
 
 struct Writer<'m, 'a> {
     machine: Machine<'m, 'a>,
-    lines: &'m [(u32, u16)],
-    constructor: bool,
+    head: &'m Head<'m>,
     /// Which runs come to the current block.
     reach: Reach,
     flow: Flow,
     events: Vec<Event>,
-    places: Vec<Place>,
+    /// Locks and arguments.
+    entries: Vec<Value>,
+    /// Fields and arrays that are read or assigned, as [`Op::GetField`] and the like number them
+    /// until the body is made: most are not kept.
+    fields: Vec<Value>,
+    sources: Vec<(Origin, Origin)>,
+    decisions: Vec<(u32, Origin)>,
+    returned_values: Vec<Origin>,
     lambdas: HashMap<u32, LambdaValue>,
     made_lambdas: Vec<Lambda>,
     returned: Returned,
+    /// The class of what was returned so far; none inside when it is not always the same.
+    returned_class: Option<Option<Name>>,
 }
 
 impl Writer<'_, '_> {
-    fn write(&mut self, reached: &[Reach]) -> (Vec<Block>, Vec<Edge>, Vec<u32>) {
+    fn write(&mut self, reached: &[Reach]) -> Graph {
         let cfg = self.machine.cfg;
         let (mut blocks, mut edges, mut kills) = (Vec::new(), Vec::new(), Vec::new());
         for block in 0..cfg.len() {
@@ -107,6 +164,7 @@ impl Writer<'_, '_> {
             let (end, caught) = self.block(block, entry);
             for &next in &cfg.next[block] {
                 kills.extend(self.machine.assigned_phis(next, &end, true));
+                self.sources.extend(self.machine.phi_sources(next, &end, true));
                 edges.push(Edge { to: next, kills: kills.len() as u32 });
             }
             blocks[block].handlers = edges.len() as u32;
@@ -114,6 +172,7 @@ impl Writer<'_, '_> {
                 let mut phis = HashSet::new();
                 for env in &caught {
                     phis.extend(self.machine.assigned_phis(handler, env, false));
+                    self.sources.extend(self.machine.phi_sources(handler, env, false));
                 }
                 let from = kills.len();
                 kills.extend(phis);
@@ -141,6 +200,7 @@ impl Writer<'_, '_> {
         }
         for (pc, insn) in cfg.insns_of(block) {
             self.insn(*pc, insn, &env);
+            self.value_flow(block as u32, *pc, insn, &env);
             self.machine.step(*pc, insn, &mut env);
             if covered && matches!(insn, Insn::Store(..) | Insn::Increment(_)) {
                 caught.push(env.clone());
@@ -163,18 +223,23 @@ impl Writer<'_, '_> {
                     env.peek(usize::from(*slots)),
                     env.peek(usize::from(*slots) - 1),
                 );
-                self.event(pc, Op::SetField(*field));
+                let object = env.peek(usize::from(*slots)).place;
+                let value = env.peek(usize::from(*slots) - 1);
+                self.set_field(pc, *field, object.then(Selector::Field(*field)), value);
                 self.escape(pc, env.top());
             }
-            Insn::PutStatic(field, _) => {
-                self.flow.stores.extend(stored_class(*field, env.top()));
+            Insn::PutStatic(field, slots) => {
+                let stored = self.stored_class(*field, env.top());
+                self.flow.stores.extend(stored);
                 self.store(env.top());
-                self.event(pc, Op::SetField(*field));
+                let value = env.peek(usize::from(*slots).saturating_sub(1));
+                self.set_field(pc, *field, LockExpr::root_only(Root::Static(*field)), value);
                 self.escape(pc, env.top());
             }
             Insn::PutElement => {
                 self.store(env.top());
-                self.event(pc, Op::SetElement);
+                let place = self.field(env.peek(2).place, env.top());
+                self.event(pc, Op::SetElement { place });
                 self.escape(pc, env.top());
             }
             Insn::New(class) => {
@@ -182,10 +247,17 @@ impl Writer<'_, '_> {
                 self.define(pc, Root::New(pc));
             }
             Insn::Compute(_, pushes) if *pushes > 0 => self.define(pc, Root::Value(pc)),
-            Insn::GetElement | Insn::GetField(..) | Insn::Store(..) | Insn::Increment(_) => {
+            Insn::GetField(field, ..) => {
+                self.define(pc, Root::Value(pc));
+                self.get_field(pc, *field, env.top().place.then(Selector::Field(*field)));
+            }
+            Insn::GetStatic(field, ..) => {
+                self.get_field(pc, *field, LockExpr::root_only(Root::Static(*field)));
+            }
+            Insn::GetElement | Insn::Store(..) | Insn::Increment(_) => {
                 self.define(pc, Root::Value(pc));
             }
-            Insn::Return(1) => self.give_back(env.top().place),
+            Insn::Return(1) => self.give_back(env.top()),
             Insn::Throw => self.store(env.top()),
             Insn::Load(..)
             | Insn::Int(_)
@@ -195,7 +267,6 @@ impl Writer<'_, '_> {
             | Insn::Compute(..)
             | Insn::Shuffle(_)
             | Insn::Cast(_)
-            | Insn::GetStatic(..)
             | Insn::Jump(_)
             | Insn::Branch(..)
             | Insn::Switch(_)
@@ -205,9 +276,38 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// Which values an instruction computes its own from, and what a branch depends on.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others compute nothing")]
+    fn value_flow(&mut self, block: u32, pc: u32, insn: &Insn, env: &Env) {
+        let own = Origin::new(Root::Value(pc));
+        match insn {
+            Insn::Compute(pops, 1..) => self.computed(own, env, *pops),
+            Insn::GetField(..) => self.computed(own, env, 1),
+            Insn::GetElement => self.computed(own, env, 2),
+            Insn::Increment(local) => self.sources.push((own, env.local(*local).origin)),
+            Insn::Branch(pops, _) => self.decided(block, env, *pops),
+            Insn::Switch(_) => self.decided(block, env, 1),
+            Insn::Return(slots @ 1..) => {
+                self.returned_values.push(env.peek(usize::from(*slots) - 1).origin);
+            }
+            _other => {}
+        }
+    }
+
+    fn computed(&mut self, own: Origin, env: &Env, pops: u8) {
+        let popped = (0..usize::from(pops)).map(|below| (own, env.peek(below).origin));
+        self.sources.extend(popped.filter(|s| is_followed(s.1)));
+    }
+
+    fn decided(&mut self, block: u32, env: &Env, pops: u8) {
+        let popped = (0..usize::from(pops)).map(|below| (block, env.peek(below).origin));
+        self.decisions.extend(popped.filter(|d| is_followed(d.1)));
+    }
+
     fn line(&self, pc: u32) -> u16 {
-        let after = self.lines.partition_point(|&(start, _)| start <= pc);
-        after.checked_sub(1).map_or(0, |i| self.lines[i].1)
+        let lines = self.head.lines;
+        let after = lines.partition_point(|&(start, _)| start <= pc);
+        after.checked_sub(1).map_or(0, |i| lines[i].1)
     }
 
     fn event(&mut self, pc: u32, op: Op) {
@@ -215,28 +315,45 @@ impl Writer<'_, '_> {
         self.events.push(Event { pc: pc as u16, line, reach: self.reach, op });
     }
 
-    fn place(&mut self, place: Place) -> u32 {
-        self.places.push(place);
-        self.places.len() as u32 - 1
+    fn entry(&mut self, value: Value) -> u32 {
+        self.entries.push(value);
+        self.entries.len() as u32 - 1
+    }
+
+    fn field(&mut self, place: LockExpr, value: Value) -> u32 {
+        self.fields.push(Value { place, ..value });
+        self.fields.len() as u32 - 1
+    }
+
+    fn get_field(&mut self, pc: u32, field: FieldId, place: LockExpr) {
+        if !place.is_unknown() && !self.machine.tables.finals.contains(&field) {
+            let place = self.field(place, Value::of(Root::Value(pc)));
+            self.event(pc, Op::GetField { field, place });
+        }
+    }
+
+    fn set_field(&mut self, pc: u32, field: FieldId, place: LockExpr, value: Value) {
+        let place = self.field(place, value);
+        self.event(pc, Op::SetField { field, place });
     }
 
     fn lock(&mut self, pc: u32, value: Value, style: Style) {
-        let lock = self.place(value.place);
+        let lock = self.entry(value);
         self.event(pc, Op::Enter { lock, style });
     }
 
     fn unlock(&mut self, pc: u32, value: Value, style: Style) {
-        let lock = self.place(value.place);
+        let lock = self.entry(value);
         self.event(pc, Op::Exit { lock, style });
     }
 
     fn define(&mut self, pc: u32, root: Root) {
-        self.event(pc, Op::Define(Place::root_only(root).root_code()));
+        self.event(pc, Op::Define(LockExpr::root_only(root).root_code()));
     }
 
     fn escape(&mut self, pc: u32, value: Value) {
         if matches!(value.place.root(), Root::New(_)) {
-            let place = self.place(value.place);
+            let place = self.entry(value);
             self.event(pc, Op::Escape { place });
         }
     }
@@ -248,23 +365,42 @@ impl Writer<'_, '_> {
     }
 
     fn put_field(&mut self, field: FieldId, object: Value, value: Value) {
-        self.flow.stores.extend(stored_class(field, value));
+        let stored = self.stored_class(field, value);
+        self.flow.stores.extend(stored);
         self.store(value);
         let fresh = value.place.len() == 0 && matches!(value.place.root(), Root::New(_));
-        if fresh && object.place == Place::param(0) {
+        if fresh && object.place == LockExpr::param(0) {
             self.flow.fills.push((field, value.place));
         }
-        if self.constructor && object.place == Place::param(0) {
+        if self.head.constructor && object.place == LockExpr::param(0) {
             // A second store makes the first one worthless.
             let known = self.flow.captures.iter().position(|c| c.0 == field);
             match known {
-                Some(i) => self.flow.captures[i].1 = Place::UNKNOWN,
+                Some(i) => self.flow.captures[i].1 = LockExpr::UNKNOWN,
                 None => self.flow.captures.push((field, value.place)),
             }
         }
     }
 
-    fn give_back(&mut self, place: Place) {
+    /// The class of a stored reference; null says nothing about the field.
+    fn stored_class(&self, field: FieldId, value: Value) -> Option<(FieldId, Stored)> {
+        let class = value.class;
+        let null = value.place.is_unknown() && class.class.is_none();
+        let exact = class.class.filter(|_| class.exact).map(Stored::Exact);
+        let returned = || {
+            let Root::Value(pc) = value.origin.get() else { return None };
+            let calls = self.events.iter().rev().filter(|e| u32::from(e.pc) == pc);
+            calls.into_iter().find_map(Event::call).map(|c| Stored::Returned(c.0))
+        };
+        let stored = exact.or_else(returned).unwrap_or(Stored::Unknown);
+        (!null).then_some((field, stored))
+    }
+
+    fn give_back(&mut self, value: Value) {
+        let class = value.class.class.filter(|_| value.class.exact);
+        let same = self.returned_class.is_none_or(|known| known == class);
+        self.returned_class = Some(class.filter(|_| same));
+        let place = value.place;
         self.returned = match self.returned {
             Returned::Nothing => Returned::One(place),
             Returned::One(old) if old == place => Returned::One(place),
@@ -273,15 +409,15 @@ impl Writer<'_, '_> {
     }
 
     fn lambda(&mut self, pc: u32, site: SiteId, interface: Name, method: Name, captured: &[Value]) {
-        let args = self.places.len() as u32;
-        self.places.extend(captured.iter().map(|v| v.place));
+        let args = self.entries.len() as u32;
+        self.entries.extend(captured);
         for &value in captured {
             self.store(value);
             self.escape(pc, value);
         }
         let count = captured.len() as u16;
         self.made_lambdas.push(Lambda { pc: pc as u16, captured: count, site, args, interface });
-        let captured = captured.iter().map(|v| v.place).collect();
+        let captured = captured.to_vec();
         self.lambdas.insert(pc, LambdaValue { site, method, captured });
     }
 
@@ -292,7 +428,7 @@ impl Writer<'_, '_> {
             Meaning::Lock => self.lock(pc, args[0], Style::Explicit),
             Meaning::Unlock => self.unlock(pc, args[0], Style::Explicit),
             Meaning::TryLock => {
-                let lock = self.place(args[0].place);
+                let lock = self.entry(args[0]);
                 self.event(pc, Op::TryEnter { lock });
             }
             Meaning::Wait => self.event(pc, Op::Wait),
@@ -303,22 +439,22 @@ impl Writer<'_, '_> {
 
     fn plain_call(&mut self, pc: u32, site: SiteId, args: &[Value]) {
         let key = self.machine.tables.sites[site.0 as usize];
-        let (site, places) = match self.called_lambda(&key, args) {
+        let (site, values) = match self.called_lambda(&key, args) {
             Some(direct) => direct,
-            None => (self.refined(site, &key, args), args.iter().map(|v| v.place).collect()),
+            None => (self.refined(site, &key, args), args.to_vec()),
         };
-        let first = self.places.len() as u32;
-        self.places.extend(places);
+        let first = self.entries.len() as u32;
+        self.entries.extend(values);
         self.event(pc, Op::Call { site, args: first });
     }
 
     /// A call of a lambda that was made in this method is a call of the method behind it.
-    fn called_lambda(&self, key: &SiteKey, args: &[Value]) -> Option<(SiteId, Vec<Place>)> {
+    fn called_lambda(&self, key: &SiteKey, args: &[Value]) -> Option<(SiteId, Vec<Value>)> {
         let receiver = args.first().filter(|_| key.kind == CallKind::Interface)?;
         let Root::Lambda(pc) = receiver.place.root() else { return None };
         let lambda = self.lambdas.get(&pc).filter(|l| l.method == key.name)?;
-        let given = args[1..].iter().map(|v| v.place);
-        Some((lambda.site, lambda.captured.iter().copied().chain(given).collect()))
+        let given = args[1..].iter();
+        Some((lambda.site, lambda.captured.iter().chain(given).copied().collect()))
     }
 
     /// The site with the receiver's own class, when that is exactly known.
@@ -333,73 +469,9 @@ impl Writer<'_, '_> {
             _ => site,
         }
     }
-
-    fn finish(mut self, blocks: Vec<Block>, edges: Vec<Edge>, kills: Vec<u32>) -> Flow {
-        if let Returned::One(place) = self.returned {
-            self.flow.returns = Some(place);
-        }
-        self.flow.captures.retain(|c| c.1.is_visible_outside());
-        let matters = |e: &Event| {
-            !matches!(e.op, Op::Define(_) | Op::SetField(_) | Op::SetElement | Op::Escape { .. })
-        };
-        if self.events.iter().any(matters) || !self.made_lambdas.is_empty() {
-            self.flow.body = Some(Box::new(self.body(blocks, edges, kills)));
-        }
-        self.flow
-    }
-
-    /// Drops the definitions and phis that no lock or argument depends on.
-    fn body(&mut self, mut blocks: Vec<Block>, mut edges: Vec<Edge>, kills: Vec<u32>) -> Body {
-        let used: HashSet<u32> = self.places.iter().flat_map(Place::root_codes).collect();
-        let needed = |e: &Event| match e.op {
-            Op::Define(root) => used.contains(&root),
-            Op::Enter { .. }
-            | Op::Exit { .. }
-            | Op::TryEnter { .. }
-            | Op::Wait
-            | Op::Call { .. }
-            | Op::SetField(_)
-            | Op::SetElement
-            | Op::Escape { .. } => true,
-        };
-        let kept: Vec<bool> = self.events.iter().map(needed).collect();
-        let before: Vec<u32> = running_count(&kept);
-        blocks.iter_mut().for_each(|b| b.events = before[b.events as usize]);
-        let mut keep = kept.iter();
-        self.events.retain(|_| keep.next().copied().unwrap_or(false));
-        let phi_used: Vec<bool> = kills
-            .iter()
-            .map(|&k| used.contains(&Place::root_only(Root::Phi(k)).root_code()))
-            .collect();
-        let phis_before = running_count(&phi_used);
-        edges.iter_mut().for_each(|e| e.kills = phis_before[e.kills as usize]);
-        let kills = kills.into_iter().zip(phi_used).filter(|k| k.1).map(|k| k.0).collect();
-        Body {
-            blocks: blocks.into(),
-            events: std::mem::take(&mut self.events).into(),
-            edges: edges.into(),
-            kills,
-            places: std::mem::take(&mut self.places).into(),
-            lambdas: std::mem::take(&mut self.made_lambdas).into(),
-        }
-    }
 }
 
-/// How many are true before each position.
-fn running_count(flags: &[bool]) -> Vec<u32> {
-    let mut count = 0;
-    let mut counts: Vec<u32> = Vec::with_capacity(flags.len() + 1);
-    counts.push(0);
-    counts.extend(flags.iter().map(|&flag| {
-        count += u32::from(flag);
-        count
-    }));
-    counts
-}
-
-/// The class of a stored reference; null says nothing about the field.
-fn stored_class(field: FieldId, value: Value) -> Option<(FieldId, Option<Name>)> {
-    let class = value.class;
-    let null = value.place.is_unknown() && class.class.is_none();
-    (!null).then_some((field, class.class.filter(|_| class.exact)))
+/// Constants and values that nothing is known about do not carry anything along.
+fn is_followed(origin: Origin) -> bool {
+    !matches!(origin.get(), Root::Unknown | Root::Int(_) | Root::Text(_) | Root::Class(_))
 }

@@ -21,16 +21,17 @@ use rayon::prelude::*;
 
 use crate::body::{Body, Event, Op, Reach, SiteId, Style};
 use crate::calls::{Callees, Calls};
-use crate::place::{Place, Root, Step};
-use crate::program::{MethodId, Program};
+use crate::expr::{LockExpr, Name, Root, Selector};
+use crate::hierarchy::{Fits, Hierarchy};
+use crate::program::{ClassId, MethodId, Program};
 use crate::summaries::Summaries;
 
 /// A certain share.
 pub const ALL: u8 = u8::MAX;
 
 /// Locks of static fields and class objects are followed over this many calls. They mean the same
-/// everywhere, so nothing else ends their way up, and after a few calls nobody who holds a lock
-/// thinks of them.
+/// everywhere, so nothing else ends their way up, and after a few calls the holder of a lock is not
+/// aware of them.
 const GLOBAL_HOPS: u8 = 2;
 
 /// A lock in a field of one of many implementations says little about the object at hand: below
@@ -53,7 +54,7 @@ const CALL_SHARE: u8 = 235;
 /// without the lock.
 const LAZY_SHARE: u8 = 64;
 
-/// A lock comes up from one caller to the next in each round; nobody looks for one this far down.
+/// A lock comes up from one caller to the next in each round. No reader follows a chain this long.
 const ROUNDS: usize = 64;
 
 /// Where something happens in a method.
@@ -82,15 +83,40 @@ pub struct Taking {
     pub hops: u8,
     /// Where in the method.
     pub at: At,
-    /// The called method that takes it, and the lock's place there; none when it is taken here.
-    pub via: Option<(MethodId, Place)>,
+    /// The called method that takes it; none when it is taken here.
+    pub via: Option<Via>,
+    /// What must be true of an argument, if the lock is only taken by one of several methods that a
+    /// call on that argument may run.
+    pub needs: Option<Needs>,
+}
+
+/// The next method on the way down to where a lock is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Via {
+    /// The method.
+    pub callee: MethodId,
+    /// The lock there.
+    pub lock: LockExpr,
+    /// The class that one of its arguments must have.
+    pub class: Option<ClassId>,
+}
+
+/// A lock is only taken if an argument is of some class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Needs {
+    /// The argument.
+    pub param: u8,
+    /// Its class, or one above that.
+    pub class: ClassId,
+    /// The share of the lock when the argument is known to be of that class.
+    pub full: u8,
 }
 
 /// A lock that a method takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Held {
     /// The lock, in terms of the method's parameters.
-    pub lock: Place,
+    pub lock: LockExpr,
     /// How it is taken.
     pub taking: Taking,
 }
@@ -98,11 +124,16 @@ pub struct Held {
 /// A lock that calls at a site take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct SiteLock {
-    lock: Place,
+    lock: LockExpr,
     share: u8,
     always: bool,
     hops: u8,
     via: MethodId,
+    /// The share if it is certain that `via` runs.
+    full: u8,
+    /// Whether `via` is one of several methods.
+    one_of_several: bool,
+    needs: Option<Needs>,
 }
 
 /// LOCKSHELD of all methods.
@@ -119,7 +150,49 @@ pub struct World<'p> {
     pub calls: &'p Calls,
     /// What methods give back.
     pub summaries: &'p Summaries,
+    /// The classes above and below each class.
+    pub hierarchy: &'p Hierarchy,
 }
+
+/// The arguments of a call, the receiver first.
+#[derive(Clone, Copy)]
+pub struct Passed<'b> {
+    /// What they denote.
+    pub places: &'b [LockExpr],
+    /// Their classes, as far as the code says them.
+    pub types: &'b [Option<Name>],
+}
+
+impl Passed<'_> {
+    /// The number of the caller's own parameter that an argument is.
+    fn parameter(&self, number: usize) -> Option<u8> {
+        let place = self.places.get(number).filter(|p| p.len() == 0)?;
+        if let Root::Param(n @ 0..255) = place.root() { Some(n as u8) } else { None }
+    }
+
+    /// What is left of a requirement in the caller's terms: `Err` when it cannot be met, nothing
+    /// when it is met or no longer known.
+    pub fn meets(&self, world: &World<'_>, needs: Needs) -> Result<Option<Needs>, CannotBe> {
+        let number = usize::from(needs.param);
+        let class = self.types.get(number).copied().flatten();
+        match class.map_or(Fits::Maybe, |c| world.hierarchy.fits(world.program, c, needs.class)) {
+            Fits::No => Err(CannotBe),
+            Fits::Yes => Ok(None),
+            Fits::Maybe => Ok(self.parameter(number).map(|param| Needs { param, ..needs })),
+        }
+    }
+}
+
+impl Passed<'_> {
+    /// Whether an argument is certain to be of the class that a lock needs.
+    pub fn is_certain(&self, world: &World<'_>, needs: Needs) -> bool {
+        let class = self.types.get(usize::from(needs.param)).copied().flatten();
+        class.is_some_and(|c| world.hierarchy.fits(world.program, c, needs.class) == Fits::Yes)
+    }
+}
+
+/// An argument is not of the class that the lock needs.
+pub struct CannotBe;
 
 impl LocksHeld {
     /// Computes the least solution.
@@ -165,10 +238,22 @@ impl LocksHeld {
         &self.methods[method.0 as usize]
     }
 
-    /// How a method takes a lock.
-    pub fn taking(&self, method: MethodId, lock: Place) -> Option<&Taking> {
+    /// How a method takes a lock: the likeliest way.
+    pub fn taking(&self, method: MethodId, lock: LockExpr) -> Option<&Taking> {
+        self.ways(method, lock).next()
+    }
+
+    /// How a method takes the lock that a way down goes on with.
+    pub fn below(&self, via: &Via) -> Option<&Taking> {
+        let needs = |t: &&Taking| t.needs.map(|n| n.class) == via.class;
+        let exact = self.ways(via.callee, via.lock).find(needs);
+        exact.or_else(|| self.taking(via.callee, via.lock))
+    }
+
+    fn ways(&self, method: MethodId, lock: LockExpr) -> impl Iterator<Item = &Taking> {
         let held = self.of(method);
-        held.binary_search_by_key(&lock, |h| h.lock).ok().map(|i| &held[i].taking)
+        let from = held.partition_point(|h| h.lock < lock);
+        held[from..].iter().take_while(move |h| h.lock == lock).map(|h| &h.taking)
     }
 
     /// Whether calls at this site take any lock.
@@ -181,7 +266,7 @@ impl LocksHeld {
         let mut held = Vec::new();
         if method.synchronized {
             let at = At { pc: 0, line: method.line };
-            let taking = Taking { share: ALL, always: true, hops: 0, at, via: None };
+            let taking = Taking::here(at);
             held.push(Held { lock: own_lock(world.program, id), taking });
         }
         if let Some(body) = &method.body {
@@ -222,16 +307,18 @@ impl LocksHeld {
             }
             Op::Call { site, args } => {
                 let passed = world.calls.args(body, site, args);
-                self.by_call(world, body, site, passed, At::from(event), |lock, mut taking| {
+                self.by_call(world, body, site, args, At::from(event), |lock, mut taking| {
                     taking.always &= event.reach == Reach::Always;
                     let lazy = event.reach == Reach::Sometimes && returns_value;
                     let reached = match taking.via {
-                        Some((callee, _)) if lazy && computes_once(world.program, callee) => {
-                            LAZY_SHARE
-                        }
+                        Some(via) if lazy && computes_once(world.program, via.callee) => LAZY_SHARE,
                         _ => reach_share(event.reach),
                     };
-                    taking.share = times(times(taking.share, CALL_SHARE), reached);
+                    let factor = times(CALL_SHARE, reached);
+                    taking.share = times(taking.share, factor);
+                    if let Some(needs) = &mut taking.needs {
+                        needs.full = times(needs.full, factor);
+                    }
                     if taking.share > 0 {
                         held.push(Held { lock, taking });
                     }
@@ -242,8 +329,9 @@ impl LocksHeld {
             | Op::Exit { .. }
             | Op::Wait
             | Op::Define(_)
-            | Op::SetField(_)
-            | Op::SetElement
+            | Op::GetField { .. }
+            | Op::SetField { .. }
+            | Op::SetElement { .. }
             | Op::Escape { .. } => {}
         }
     }
@@ -254,20 +342,19 @@ impl LocksHeld {
         world: &World<'_>,
         body: &Body,
         site: SiteId,
-        args: &[Place],
+        first: u32,
         at: At,
-        mut found: impl FnMut(Place, Taking),
+        mut found: impl FnMut(LockExpr, Taking),
     ) {
+        let passed = world.calls.passed(body, site, first);
+        let args = passed.places;
         for lock in &self.sites[site.0 as usize] {
+            let Ok((share, needs)) = lock.required(world, &passed) else { continue };
             let place = world.summaries.follow(body, lock.lock.translate(args));
-            let via = Some((lock.via, lock.lock));
-            let taking = Taking {
-                share: lock.share,
-                always: lock.always,
-                hops: lock.hops.saturating_add(1),
-                at,
-                via,
-            };
+            let class = lock.needs.map(|n| n.class);
+            let via = Some(Via { callee: lock.via, lock: lock.lock, class });
+            let hops = lock.hops.saturating_add(1);
+            let taking = Taking { share, always: lock.always, hops, at, via, needs };
             match lambda_of(body, place) {
                 Some((site, captured)) => {
                     for (lock, inner) in self.by_lambda(world, body, site, captured, taking) {
@@ -287,17 +374,17 @@ impl LocksHeld {
         world: &World<'_>,
         body: &Body,
         site: SiteId,
-        captured: &[Place],
+        captured: &[LockExpr],
         outer: Taking,
-    ) -> Vec<(Place, Taking)> {
+    ) -> Vec<(LockExpr, Taking)> {
         let locks = self.sites[site.0 as usize].iter().filter(|l| !l.lock.is_callback());
         let translated = locks.map(|lock| {
             let share = times(outer.share, lock.share);
-            let via = Some((lock.via, lock.lock));
+            let via = Some(Via { callee: lock.via, lock: lock.lock, class: None });
             let place = world.summaries.follow(body, lock.lock.translate(captured));
             let (always, hops) =
                 (outer.always && lock.always, outer.hops.saturating_add(lock.hops));
-            (place, Taking { share, always, via, hops, at: outer.at })
+            (place, Taking { share, always, via, hops, at: outer.at, needs: None })
         });
         translated
             .filter(|(p, t)| !p.is_unknown() && t.share > 0 && !is_too_far(*p, t.hops))
@@ -311,13 +398,16 @@ impl LocksHeld {
             let own = callees.own == Some(target);
             let single = callees.choices == 1;
             all.extend(self.of(target).iter().map(|h| {
-                let Taking { share, always, hops, .. } = h.taking;
+                let Taking { share, always, hops, needs, .. } = h.taking;
                 let lock = SiteLock {
                     lock: h.lock,
                     share,
                     always: always && (own || single),
                     hops,
                     via: target,
+                    full: share,
+                    one_of_several: callees.choices > 1,
+                    needs,
                 };
                 // The own method counts as if it were all of them.
                 let weight = if own { callees.choices } else { 1 };
@@ -340,12 +430,44 @@ impl LocksHeld {
     }
 }
 
+impl SiteLock {
+    /// The share of the lock at a call with these arguments, and what must still be true of them.
+    fn required(
+        &self,
+        world: &World<'_>,
+        passed: &Passed<'_>,
+    ) -> Result<(u8, Option<Needs>), CannotBe> {
+        let mut share = self.share;
+        let mut left = None;
+        if let Some(needs) = self.needs {
+            left = passed.meets(world, needs)?;
+            if left.is_none() && !self.one_of_several && passed.is_certain(world, needs) {
+                share = share.max(needs.full);
+            }
+        }
+        if self.one_of_several && passed.places.first().is_some_and(|p| p.len() == 0) {
+            let class = world.program.method(self.via).class;
+            let own = Needs { param: 0, class, full: self.full };
+            let here = passed.meets(world, own)?;
+            left = left.or(here);
+        }
+        Ok((share, left))
+    }
+}
+
+impl Taking {
+    /// A lock that is taken at this very place, whatever happens.
+    pub fn here(at: At) -> Taking {
+        Taking { share: ALL, always: true, hops: 0, at, via: None, needs: None }
+    }
+}
+
 /// The lock of a synchronized method.
-pub fn own_lock(program: &Program, method: MethodId) -> Place {
+pub fn own_lock(program: &Program, method: MethodId) -> LockExpr {
     if program.method(method).is_static {
-        Place::root_only(Root::Class(program.class_of(method).name))
+        LockExpr::root_only(Root::Class(program.class_of(method).name))
     } else {
-        Place::param(0)
+        LockExpr::param(0)
     }
 }
 
@@ -354,9 +476,9 @@ pub fn times(a: u8, b: u8) -> u8 {
     (u16::from(a) * u16::from(b) / u16::from(ALL)) as u8
 }
 
-fn taken_here(lock: Place, event: &Event) -> Held {
+fn taken_here(lock: LockExpr, event: &Event) -> Held {
     let (share, always) = (reach_share(event.reach), event.reach == Reach::Always);
-    Held { lock, taking: Taking { share, always, hops: 0, at: At::from(event), via: None } }
+    Held { lock, taking: Taking { share, always, ..Taking::here(At::from(event)) } }
 }
 
 fn reach_share(reach: Reach) -> u8 {
@@ -367,14 +489,14 @@ fn reach_share(reach: Reach) -> u8 {
     }
 }
 
-/// An explicit lock that is never given back here is a half of somebody's own locking method.
-pub fn is_released(body: &Body, lock: Place) -> bool {
+/// An explicit lock that is never given back here is one half of a locking method.
+pub fn is_released(body: &Body, lock: LockExpr) -> bool {
     body.events.iter().any(|e| {
         matches!(e.op, Op::Exit { lock: exited, style: Style::Explicit } if body.place(exited) == lock)
     })
 }
 
-fn is_too_far(place: Place, hops: u8) -> bool {
+fn is_too_far(place: LockExpr, hops: u8) -> bool {
     place.is_global() && (hops > GLOBAL_HOPS || place.is_callback())
 }
 
@@ -382,7 +504,7 @@ fn is_too_far(place: Place, hops: u8) -> bool {
 fn is_initialisation(body: &Body, enter: &Event) -> bool {
     let after = body.events.iter().skip_while(|e| e.pc <= enter.pc);
     let locked = after.take_while(|e| !matches!(e.op, Op::Exit { .. }));
-    locked.into_iter().any(|e| matches!(e.op, Op::SetField(_)))
+    locked.into_iter().any(|e| matches!(e.op, Op::SetField { .. }))
 }
 
 /// Whether a private method sets a field under a lock: the second half of a value that is computed
@@ -390,16 +512,16 @@ fn is_initialisation(body: &Body, enter: &Event) -> bool {
 fn computes_once(program: &Program, callee: MethodId) -> bool {
     let method = program.method(callee);
     let Some(body) = method.body.as_deref().filter(|_| method.is_private) else { return false };
-    let sets = |e: &Event| matches!(e.op, Op::SetField(_));
+    let sets = |e: &Event| matches!(e.op, Op::SetField { .. });
     let enters = |e: &&Event| matches!(e.op, Op::Enter { .. });
     let in_block = || body.events.iter().filter(enters).any(|e| is_initialisation(body, e));
     if method.synchronized { body.events.iter().any(sets) } else { in_block() }
 }
 
 /// Whether a place is `this.this$0`, the object that an object of an inner class belongs to.
-fn is_outer_object(program: &Program, place: Place) -> bool {
+fn is_outer_object(program: &Program, place: LockExpr) -> bool {
     match place.first() {
-        Some(Step::Field(field)) if place.len() == 1 => {
+        Some(Selector::Field(field)) if place.len() == 1 => {
             let name = program.fields[field.0 as usize].name;
             program.names.name(name.0).starts_with(b"this$")
         }
@@ -408,27 +530,41 @@ fn is_outer_object(program: &Program, place: Place) -> bool {
 }
 
 /// The pseudo-lock for an interface call on a parameter that may be a lambda.
-pub fn callback(callees: &Callees, args: &[Place], event: &Event) -> Option<Held> {
+pub fn callback(callees: &Callees, args: &[LockExpr], event: &Event) -> Option<Held> {
     let receiver = args.first().filter(|p| callees.lambdas && p.len() == 0)?;
     let on_parameter = matches!(receiver.root(), Root::Param(_));
-    on_parameter.then(|| taken_here(receiver.then(Step::Invoke), event))
+    on_parameter.then(|| taken_here(receiver.then(Selector::Invoke), event))
 }
 
 /// The lambda that a pseudo-lock stands for, with its captured values.
-pub fn lambda_of(body: &Body, place: Place) -> Option<(SiteId, &[Place])> {
+pub fn lambda_of(body: &Body, place: LockExpr) -> Option<(SiteId, &[LockExpr])> {
     let Root::Lambda(pc) = place.root() else { return None };
     let lambda = body.lambda(pc).filter(|_| place.is_callback())?;
     Some((lambda.site, body.places_from(lambda.args, lambda.captured.into())))
 }
 
-/// One entry for each lock: the most likely one.
+/// So many ways to one lock are kept, if they need arguments of different classes.
+const WAYS: usize = 3;
+
+/// One entry for each lock: the most likely one. Those that need an argument of a certain class
+/// may have others beside them.
 fn best_of_each(mut held: Vec<Held>) -> Box<[Held]> {
     held.sort_by_key(|h| {
         let Taking { share, always, hops, at, .. } = h.taking;
         (h.lock, std::cmp::Reverse((share, always)), hops, at)
     });
-    held.dedup_by_key(|h| h.lock);
-    held.into()
+    let mut kept: Vec<Held> = Vec::with_capacity(held.len().min(64));
+    for new in held {
+        let same = kept.iter().rev().take_while(|h| h.lock == new.lock);
+        let class = |h: &Held| h.taking.needs.map(|n| n.class);
+        let (count, known) = same.fold((0, false), |(count, known), h| {
+            (count + 1, known || class(h) == class(&new) || class(h).is_none())
+        });
+        if count < WAYS && !known {
+            kept.push(new);
+        }
+    }
+    kept.into()
 }
 
 /// Sorted, each one once.

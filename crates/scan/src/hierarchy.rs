@@ -1,9 +1,9 @@
-//! Who extends whom: method lookup, overriding methods, and which classes can have objects.
+//! Which class extends which: method lookup, overriding methods, and which classes can have objects.
 
 use rayon::prelude::*;
 
 use crate::body::{CallKind, FieldKey, SiteKey};
-use crate::place::{FieldId, Name};
+use crate::expr::{FieldId, Name};
 use crate::program::{ClassId, MethodId, Program};
 
 /// The classes above and below each class.
@@ -154,6 +154,25 @@ impl Hierarchy {
         }
     }
 
+    /// Whether a value that the code says is of `class` can be an object of `wanted`.
+    pub fn fits(&self, program: &Program, class: Name, wanted: ClassId) -> Fits {
+        let target = &program.classes[wanted.0 as usize];
+        if target.name == class {
+            return Fits::Yes;
+        }
+        let Some(&own) = program.by_name.get(&class) else {
+            let known = FINAL.contains(&program.names.name(class.0));
+            return if known { Fits::No } else { Fits::Maybe };
+        };
+        let declared = &program.classes[own.0 as usize];
+        if self.chain(own).any(|c| c == wanted) {
+            return Fits::Yes;
+        }
+        let possible =
+            declared.interface || target.interface || self.chain(wanted).any(|c| c == own);
+        if possible { Fits::Maybe } else { Fits::No }
+    }
+
     /// Whether an object of this class can exist as such: it is neither abstract nor dead.
     pub fn is_concrete(&self, program: &Program, class: Name) -> bool {
         program.by_name.get(&class).is_some_and(|c| {
@@ -162,6 +181,30 @@ impl Hierarchy {
         })
     }
 }
+
+/// Whether a value can be of a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fits {
+    /// It never is.
+    No,
+    /// It may be.
+    Maybe,
+    /// It always is.
+    Yes,
+}
+
+/// Classes of the JDK without subclasses, which are known without having been read.
+const FINAL: &[&[u8]] = &[
+    b"java/lang/String",
+    b"java/lang/Integer",
+    b"java/lang/Long",
+    b"java/lang/Boolean",
+    b"java/lang/Character",
+    b"java/lang/Double",
+    b"java/lang/Class",
+    b"java/lang/StringBuilder",
+    b"java/lang/StringBuffer",
+];
 
 /// A mark for each class that is cleared in no time.
 #[derive(Default)]

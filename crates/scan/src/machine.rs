@@ -3,15 +3,20 @@
 //! Class files often have no table of local variables, and need none here: what counts is which
 //! value a slot holds, not what it was called. Copies are followed (`v = this.f` makes `v` denote
 //! `this.f`), casts are transparent, and where two paths bring different values together a phi
-//! stands for either. Blocks are visited until their entry states no longer change; a slot
-//! changes at most twice, from its first value to the phi.
+//! stands for either. Blocks are visited in reverse postorder until their entry states no longer
+//! change; a slot changes at most twice, from its first value to the phi. Code with loops runs
+//! twice: the second time the phis at the heads of the loops are known from the start, so that no
+//! value from before the loop is joined with its own phi further down.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use hashbrown::HashMap;
 
 use crate::body::SiteId;
 use crate::bytecode::{Insn, Shuffle};
 use crate::cfg::Cfg;
-use crate::place::{Place, Root, Step};
+use crate::expr::{LockExpr, Origin, Root, Selector};
 use crate::tables::Tables;
 use crate::values::{Meaning, Shape, Type, Value};
 
@@ -49,7 +54,8 @@ impl Env {
         }
     }
 
-    fn local(&self, local: u16) -> Value {
+    /// What a local holds.
+    pub fn local(&self, local: u16) -> Value {
         self.locals.get(usize::from(local)).copied().unwrap_or(Value::UNKNOWN)
     }
 
@@ -93,7 +99,7 @@ impl Shapes {
         }
         self.0[index].get_or_insert_with(|| {
             let key = tables.sites[index];
-            let text = |n: crate::place::Name| tables.names.name(n.0).to_vec();
+            let text = |n: crate::expr::Name| tables.names.name(n.0).to_vec();
             let (class, name, desc) = (text(key.class), text(key.name), text(key.desc));
             let receiver = key.kind != crate::body::CallKind::Static;
             Shape::new(&class, &name, &desc, receiver, tables)
@@ -112,6 +118,29 @@ pub struct Machine<'m, 'a> {
     /// The state at the start of each block that can be reached.
     pub entry: Vec<Option<Env>>,
     phis: HashMap<(u32, u32), u32>,
+    /// The position of each block in reverse postorder.
+    ranks: Vec<u32>,
+    /// Entry states of the first run, at the heads of loops.
+    heads: Vec<Option<Env>>,
+}
+
+/// Blocks that are to be visited, in reverse postorder.
+#[derive(Default)]
+struct Work(BinaryHeap<Reverse<(u32, u32)>>);
+
+impl Work {
+    fn push(&mut self, rank: u32, block: u32) {
+        self.0.push(Reverse((rank, block)));
+    }
+
+    /// The next block. One that was put on the list several times is visited once.
+    fn pop(&mut self) -> Option<u32> {
+        let Reverse(next) = self.0.pop()?;
+        while self.0.peek() == Some(&Reverse(next)) {
+            self.0.pop();
+        }
+        Some(next.1)
+    }
 }
 
 impl<'m, 'a> Machine<'m, 'a> {
@@ -123,16 +152,33 @@ impl<'m, 'a> Machine<'m, 'a> {
         shapes: &'m mut Shapes,
     ) -> Machine<'m, 'a> {
         let entry = vec![None; cfg.len()];
-        let mut machine = Machine { cfg, tables, shapes, entry, phis: HashMap::new() };
-        machine.entry[0] = Some(start);
-        let mut work = vec![0];
-        while let Some(block) = work.pop() {
-            machine.visit(block, &mut work);
+        let (ranks, heads) = cfg.ranks();
+        let none = vec![None; cfg.len()];
+        let phis = HashMap::new();
+        let mut machine = Machine { cfg, tables, shapes, entry, phis, ranks, heads: none };
+        if heads.is_empty() {
+            machine.run_from(start);
+            return machine;
         }
+        machine.run_from(start.clone());
+        let mut first = std::mem::replace(&mut machine.entry, vec![None; cfg.len()]);
+        for head in heads {
+            machine.heads[head as usize] = first[head as usize].take();
+        }
+        machine.run_from(start);
         machine
     }
 
-    fn visit(&mut self, block: u32, work: &mut Vec<u32>) {
+    fn run_from(&mut self, start: Env) {
+        self.entry[0] = Some(start);
+        let mut work = Work::default();
+        work.push(0, 0);
+        while let Some(block) = work.pop() {
+            self.visit(block, &mut work);
+        }
+    }
+
+    fn visit(&mut self, block: u32, work: &mut Work) {
         let index = block as usize;
         let Some(mut env) = self.entry[index].clone() else { return };
         let cfg = self.cfg;
@@ -151,7 +197,7 @@ impl<'m, 'a> Machine<'m, 'a> {
         }
     }
 
-    fn flow_to_handlers(&mut self, block: usize, env: &Env, work: &mut Vec<u32>) {
+    fn flow_to_handlers(&mut self, block: usize, env: &Env, work: &mut Work) {
         let cfg = self.cfg;
         for &handler in &cfg.handlers[block] {
             let caught = Value::of(Root::Value(cfg.pc_of(handler as usize)));
@@ -161,10 +207,11 @@ impl<'m, 'a> Machine<'m, 'a> {
     }
 
     /// Joins a state into the entry of a block; a change puts the block on the list.
-    fn merge(&mut self, block: u32, env: &Env, work: &mut Vec<u32>) {
+    fn merge(&mut self, block: u32, env: &Env, work: &mut Work) {
+        let rank = self.ranks[block as usize];
         let Some(mut old) = self.entry[block as usize].take() else {
-            self.entry[block as usize] = Some(env.clone());
-            work.push(block);
+            self.entry[block as usize] = Some(self.first_entry(block, env));
+            work.push(rank, block);
             return;
         };
         let mut changed = old.stack.len() > env.stack.len();
@@ -176,8 +223,39 @@ impl<'m, 'a> Machine<'m, 'a> {
             changed |= self.join(block, STACK_SLOT + slot as u32, a, b);
         }
         self.entry[block as usize] = Some(old);
-        if changed && !work.contains(&block) {
-            work.push(block);
+        if changed {
+            work.push(rank, block);
+        }
+    }
+
+    /// The state that a block is entered with for the first time: the phis of a loop that the
+    /// first run found are there already.
+    fn first_entry(&self, block: u32, env: &Env) -> Env {
+        let mut entry = env.clone();
+        let Some(head) = &self.heads[block as usize] else { return entry };
+        let slots = |env: &Env| env.locals.len();
+        let locals = slots(&entry).min(slots(head)) as u32;
+        for slot in 0..locals {
+            let known = head.locals[slot as usize];
+            self.put_phi(block, slot, &mut entry.locals[slot as usize], known);
+        }
+        for (slot, (value, known)) in entry.stack.iter_mut().zip(&head.stack).enumerate() {
+            self.put_phi(block, STACK_SLOT + slot as u32, value, *known);
+        }
+        entry
+    }
+
+    fn put_phi(&self, block: u32, slot: u32, value: &mut Value, known: Value) {
+        let Some(&phi) = self.phis.get(&(block, slot)) else { return };
+        let phi = Root::Phi(phi);
+        if known.place == LockExpr::root_only(phi) {
+            value.place = known.place;
+        }
+        if known.origin == Origin::new(phi) {
+            value.origin = known.origin;
+        }
+        if known.class != value.class {
+            value.class = Type::default();
         }
     }
 
@@ -189,10 +267,15 @@ impl<'m, 'a> Machine<'m, 'a> {
         if old.class != new.class {
             old.class = Type::default();
         }
-        if old.place != new.place {
+        if old.place != new.place || old.origin != new.origin {
             let next = self.phis.len() as u32;
-            let phi = *self.phis.entry((block, slot)).or_insert(next);
-            old.place = Place::root_only(Root::Phi(phi));
+            let phi = Root::Phi(*self.phis.entry((block, slot)).or_insert(next));
+            if old.place != new.place {
+                old.place = LockExpr::root_only(phi);
+            }
+            if old.origin != new.origin {
+                old.origin = Origin::new(phi);
+            }
         }
         before != *old
     }
@@ -205,6 +288,21 @@ impl<'m, 'a> Machine<'m, 'a> {
         let slots = slots.map(|(i, p)| (STACK_SLOT + i as u32, p)).filter(|_| stack);
         let changed = locals.chain(slots).filter(|(_, (a, b))| a.place != b.place);
         changed.filter_map(|(slot, _)| self.phis.get(&(block, slot)).copied()).collect()
+    }
+
+    /// The origins that come together in the phis of a block, from a state like `env`.
+    pub fn phi_sources(&self, block: u32, env: &Env, stack: bool) -> Vec<(Origin, Origin)> {
+        let Some(entry) = &self.entry[block as usize] else { return Vec::new() };
+        let slots = entry.stack.iter().zip(&env.stack).filter(|_| stack);
+        let pairs = entry.locals.iter().zip(&env.locals).chain(slots);
+        let changed = pairs.filter(|(to, from)| to.origin != from.origin);
+        changed.map(|(to, from)| (to.origin, from.origin)).collect()
+    }
+
+    /// The local variable that a phi stands for, and the block where it starts.
+    pub fn phi_locals(&self) -> impl Iterator<Item = (u32, u32, u16)> + '_ {
+        let locals = self.phis.iter().filter(|((_, slot), _)| *slot < STACK_SLOT);
+        locals.map(|(&(block, slot), &phi)| (phi, block, slot as u16))
     }
 
     /// The effect of one instruction.
@@ -228,11 +326,12 @@ impl<'m, 'a> Machine<'m, 'a> {
                 env.stack.push(if value.class.exact { value } else { value.typed(Some(*class)) });
             }
             Insn::GetField(field, class, slots) => {
-                let place = env.pop().place.then(Step::Field(*field));
+                let place = env.pop().place.then(Selector::Field(*field));
                 env.push_slots(placed(place, fresh).typed(*class), *slots);
             }
             Insn::GetStatic(field, class, slots) => {
-                env.push_slots(Value::of(Root::Static(*field)).typed(*class), *slots);
+                let place = LockExpr::root_only(Root::Static(*field));
+                env.push_slots(placed(place, fresh).typed(*class), *slots);
             }
             Insn::PutField(_, slots) => {
                 env.pop_slots(slots + 1);
@@ -267,14 +366,16 @@ impl<'m, 'a> Machine<'m, 'a> {
         let first = env.arguments(&shape.args).first().copied();
         env.pop_slots(shape.args.iter().sum());
         let result = match shape.meaning {
-            Meaning::Same => Value { place: first.map_or(Place::UNKNOWN, |v| v.place), ..fresh },
+            Meaning::Same => Value { class: Type::default(), ..first.unwrap_or(Value::UNKNOWN) },
             Meaning::Synchronized(class) => Value::of(Root::New(pc)).exactly(class),
             Meaning::Plain | Meaning::Lock | Meaning::TryLock | Meaning::Unlock | Meaning::Wait => {
                 fresh
             }
         };
         let result = if result.class.exact { result } else { result.typed(shape.class) };
-        env.push_slots(placed(result.place, fresh).with_class(result.class), shape.result);
+        let origin = if result.origin == Origin::UNKNOWN { fresh.origin } else { result.origin };
+        let result = Value { origin, ..placed(result.place, fresh).with_class(result.class) };
+        env.push_slots(result, shape.result);
     }
 }
 
@@ -285,12 +386,13 @@ impl Value {
 }
 
 /// A place, or the instruction's own value when the place is too long to be written down.
-fn placed(place: Place, fresh: Value) -> Value {
-    if place.is_unknown() { fresh } else { Value { place, class: Type::default() } }
+fn placed(place: LockExpr, fresh: Value) -> Value {
+    if place.is_unknown() { fresh } else { Value { place, class: Type::default(), ..fresh } }
 }
 
 fn known(root: Root, fresh: Value) -> Value {
-    placed(Place::root_only(root), fresh)
+    let place = LockExpr::root_only(root);
+    if place.is_unknown() { fresh } else { Value::of(root) }
 }
 
 fn store(env: &mut Env, local: u16, slots: u8, fresh: Value) {
@@ -306,7 +408,7 @@ fn get_element(env: &mut Env, fresh: Value) {
     let index = env.pop().place;
     let array = env.pop().place;
     let root = if index.len() == 0 { index.root() } else { Root::Unknown };
-    env.stack.push(placed(array.then(Step::Element(root)), fresh));
+    env.stack.push(placed(array.then(Selector::Element(root)), fresh));
 }
 
 fn stores(insn: &Insn) -> bool {
@@ -338,7 +440,7 @@ mod tests {
     fn shuffled(shuffle: Shuffle) -> Vec<u32> {
         let mut stack: Vec<Value> = (1..=4).map(|n| Value::of(Root::Param(n))).collect();
         shuffle_stack(&mut stack, shuffle);
-        let number = |v: &Value| (1..=4).find(|&n| v.place == Place::param(n)).unwrap();
+        let number = |v: &Value| (1..=4).find(|&n| v.place == LockExpr::param(n)).unwrap();
         stack.iter().map(number).collect()
     }
 

@@ -9,8 +9,9 @@ use paceline_trace::Interner;
 use rayon::prelude::*;
 
 use crate::body::{Body, FieldKey, Op, SiteId, SiteKey};
-use crate::class::{Parsed, ParsedMethod};
-use crate::place::{FieldId, Name, Place};
+use crate::class::Parsed;
+use crate::expr::{FieldId, LockExpr, Name};
+use crate::flow::Stored;
 
 /// A class of the program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,18 +61,24 @@ pub struct Method {
     pub is_abstract: bool,
     /// Whether only its own class can call it.
     pub is_private: bool,
+    /// Whether code that was not read may call it.
+    pub is_public: bool,
     /// Its first source line; 0 when unknown.
     pub line: u16,
     /// What is kept of its code.
     pub body: Option<Box<Body>>,
     /// What it always returns.
-    pub returns: Option<Place>,
+    pub returns: Option<LockExpr>,
+    /// Fields that it assigns, if it has no body.
+    pub sets: Box<[FieldId]>,
+    /// The class of the fresh objects that it returns, if they are all of one.
+    pub returns_class: Option<Name>,
     /// Which parameters it stores, by bit.
     pub stored: u32,
     /// Fields that it sets to a parameter, if it is a constructor.
-    pub captures: Box<[(FieldId, Place)]>,
+    pub captures: Box<[(FieldId, LockExpr)]>,
     /// Fields of `this` that it sets to a fresh object.
-    pub fills: Box<[(FieldId, Place)]>,
+    pub fills: Box<[(FieldId, LockExpr)]>,
     /// Its annotations.
     pub annotations: Box<[Name]>,
 }
@@ -106,10 +113,16 @@ pub struct Program {
     field_index: HashMap<FieldKey, FieldId>,
     /// What each field holds.
     pub field_classes: Vec<FieldClass>,
+    /// Stores of what a call returns: their classes are known when all methods are.
+    pub returned_stores: Vec<(FieldId, SiteId)>,
     /// How many stores of a reference to each field there are.
     pub field_stores: Vec<u32>,
     /// Fields that some class declares.
     pub declared: HashSet<FieldId>,
+    /// Those that are volatile.
+    pub volatile: HashSet<FieldId>,
+    /// Those that are private.
+    pub private: HashSet<FieldId>,
     /// The annotations of fields.
     pub field_annotations: HashMap<FieldId, Box<[Name]>>,
     /// Classes of which objects are made.
@@ -136,7 +149,7 @@ impl Numbers {
         self.sites[site.0 as usize]
     }
 
-    fn place(&self, place: Place) -> Place {
+    fn place(&self, place: LockExpr) -> LockExpr {
         place.renumber(|f| self.field(f), |n| self.name(n))
     }
 
@@ -212,13 +225,15 @@ impl Program {
         let first = self.methods.len() as u32;
         self.made.extend(parsed.made.iter().map(|&n| numbers.name(n)));
         for &(field, stored) in &parsed.stores {
-            self.see_store(numbers.field(field), stored.map(|n| numbers.name(n)));
+            self.see_store(numbers.field(field), stored, numbers);
         }
-        for (field, annotations) in &parsed.declared {
-            let field = numbers.field(*field);
+        for declared in &parsed.declared {
+            let field = numbers.field(declared.field);
             self.declared.insert(field);
-            if !annotations.is_empty() {
-                self.field_annotations.insert(field, numbers.all_names(annotations));
+            self.volatile.extend(declared.is_volatile.then_some(field));
+            self.private.extend(declared.is_private.then_some(field));
+            if !declared.annotations.is_empty() {
+                self.field_annotations.insert(field, numbers.all_names(&declared.annotations));
             }
         }
         self.methods.extend(parsed.methods.into_iter().map(|m| method(m, class, numbers)));
@@ -236,10 +251,18 @@ impl Program {
         });
     }
 
-    fn see_store(&mut self, field: FieldId, class: Option<Name>) {
+    fn see_store(&mut self, field: FieldId, stored: Stored, numbers: &Numbers) {
         self.field_stores[field.0 as usize] += 1;
+        let class = match stored {
+            Stored::Exact(class) => FieldClass::Exact(numbers.name(class)),
+            Stored::Returned(site) => {
+                self.returned_stores.push((field, numbers.site(site)));
+                return;
+            }
+            Stored::Unknown => FieldClass::Any,
+        };
         let seen = &mut self.field_classes[field.0 as usize];
-        *seen = join_classes(*seen, class.map_or(FieldClass::Any, FieldClass::Exact));
+        *seen = join_classes(*seen, class);
     }
 
     /// The text of a name.
@@ -250,6 +273,16 @@ impl Program {
     /// The class of a method.
     pub fn class_of(&self, method: MethodId) -> &Class {
         &self.classes[self.method(method).class.0 as usize]
+    }
+
+    /// Whether two methods belong to one source class: to the same class, or to classes nested in it.
+    pub fn are_nested(&self, a: MethodId, b: MethodId) -> bool {
+        let outermost = |m: MethodId| {
+            let name = self.names.name(self.class_of(m).name.0);
+            let end = name.iter().position(|&c| c == b'$').unwrap_or(name.len());
+            &name[..end]
+        };
+        outermost(a) == outermost(b)
     }
 
     /// A method.
@@ -297,16 +330,20 @@ fn renumber_body(body: &mut Body, numbers: &Numbers) {
     for place in &mut body.places {
         *place = numbers.place(*place);
     }
+    body.types.iter_mut().flatten().for_each(|class| *class = numbers.name(*class));
+    body.variables.iter_mut().for_each(|v| v.1 = numbers.name(v.1));
     for event in &mut body.events {
         match &mut event.op {
             Op::Call { site, .. } => *site = numbers.site(*site),
-            Op::SetField(field) => *field = numbers.field(*field),
+            Op::GetField { field, .. } | Op::SetField { field, .. } => {
+                *field = numbers.field(*field);
+            }
             Op::Enter { .. }
             | Op::Exit { .. }
             | Op::TryEnter { .. }
             | Op::Wait
             | Op::Define(_)
-            | Op::SetElement
+            | Op::SetElement { .. }
             | Op::Escape { .. } => {}
         }
     }
@@ -316,23 +353,34 @@ fn renumber_body(body: &mut Body, numbers: &Numbers) {
     }
 }
 
-fn method(parsed: ParsedMethod, class: ClassId, numbers: &Numbers) -> Method {
+/// A method that was read, as one of the program: with its class, names and fields.
+fn method(read: Method, class: ClassId, numbers: &Numbers) -> Method {
     Method {
         class,
-        name: numbers.name(parsed.name),
-        desc: numbers.name(parsed.desc),
-        is_static: parsed.is_static,
-        synchronized: parsed.synchronized,
-        is_abstract: parsed.is_abstract,
-        is_private: parsed.is_private,
-        line: parsed.line,
-        body: parsed.body,
-        returns: parsed.returns,
-        stored: parsed.stored,
-        captures: parsed.captures.into(),
-        fills: parsed.fills.into(),
-        annotations: numbers.all_names(&parsed.annotations),
+        name: numbers.name(read.name),
+        desc: numbers.name(read.desc),
+        returns_class: read.returns_class.map(|n| numbers.name(n)),
+        sets: read.sets.iter().map(|&f| numbers.field(f)).collect(),
+        annotations: numbers.all_names(&read.annotations),
+        ..read
     }
+}
+
+/// Counts the lines of a program: the sum over methods of their spans is not kept, so the largest
+/// line of each source file stands for its length.
+pub fn source_lines(program: &Program) -> u64 {
+    let mut files: HashMap<(&[u8], Name), u16> = HashMap::new();
+    for class in &program.classes {
+        let Some(source) = class.source else { continue };
+        let name = program.names.name(class.name.0);
+        let folder = name.iter().rposition(|&b| b == b'/').map_or(&[][..], |i| &name[..i]);
+        let methods = &program.methods[class.methods.start as usize..class.methods.end as usize];
+        let events = methods.iter().filter_map(|m| m.body.as_ref()).flat_map(|b| &b.events);
+        let last = events.map(|e| e.line).chain(methods.iter().map(|m| m.line)).max().unwrap_or(0);
+        let longest = files.entry((folder, source)).or_default();
+        *longest = last.max(*longest);
+    }
+    files.values().map(|&lines| u64::from(lines)).sum()
 }
 
 #[cfg(test)]

@@ -1,20 +1,26 @@
-//! From witnesses to warnings (paper, section 4.5): one for each place where a lock is taken for
-//! the second time, merged by the lock; hidden where they are not wanted or not sure enough.
+//! From findings to warnings (paper, section 4.5): one for each place where a lock is taken for the
+//! second time, merged by the lock; hidden where they are not wanted or not sure enough.
+//!
+//! How sure a warning is depends on two things: whether the pattern is really there, which is what
+//! the shares of [`crate::held`] say, and whether the first use matters for the second
+//! ([`crate::link`]). Only where a value flows from the first to the second can it be *high*.
 
-use hashbrown::hash_map::Entry;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 
+use crate::arguments::Argument;
 use crate::callers::Callers;
-use crate::composite::{Composite, Kind};
-use crate::facts::Facts;
+use crate::composite::{Composite, Use};
+use crate::expr::{LockExpr, Name, Root, Selector};
 use crate::finals::Witness;
 use crate::finding::{Confidence, Counts, Lock, Outer, Warning};
 use crate::held::{At, LocksHeld, times};
-use crate::place::{Name, Place, Root, Step};
+use crate::link::Link;
+use crate::merge::{Located, Location, MergeKey};
 use crate::program::{MethodId, Program};
 use crate::rules::Rule;
 use crate::show::Show;
-use crate::suppress::Suppressions;
+use crate::stale::Stale;
+use crate::suppress::{Suppressions, is_seed_class};
 
 /// Shares from here on are as good as all.
 const NEARLY_ALL: u8 = 200;
@@ -32,38 +38,17 @@ pub fn least_share(confidence: Confidence) -> u8 {
 
 /// Makes warnings.
 pub struct Reporter<'r> {
-    /// The program.
-    pub program: &'r Program,
-    /// The facts of all methods.
-    pub facts: &'r [Option<Box<Facts>>],
-    /// For text.
-    pub show: Show<'r>,
-    /// Who holds locks around calls.
-    pub callers: Callers<'r>,
-    /// What is not wanted.
-    pub suppressions: &'r Suppressions,
-    /// What is not sure enough.
-    pub min_confidence: Confidence,
-    /// How much was hidden.
-    pub counts: Counts,
-    /// The warnings by the place of the second use.
-    located: HashMap<Location, (Warning, MergeKey)>,
+    program: &'r Program,
+    show: Show<'r>,
+    callers: Callers<'r>,
+    suppressions: &'r Suppressions,
+    /// What the user wants to hide, without the locks of the JDK.
+    own_suppressions: Suppressions,
+    min_confidence: Confidence,
+    counts: Counts,
+    located: Located,
     /// Places with warnings that are not sure enough.
     unsure: HashSet<Location>,
-}
-
-/// The rule, the method, and the line or position of the second use.
-type Location = (Rule, MethodId, u32);
-
-/// Warnings with the same key are one. A lock that starts at `this` or at a static field is the
-/// same in all methods of a class; others are told apart by method.
-#[derive(PartialEq, Eq, Hash)]
-struct MergeKey {
-    rule: Rule,
-    class: Name,
-    method: Option<MethodId>,
-    lock: Place,
-    second: Place,
 }
 
 impl<'r> Reporter<'r> {
@@ -74,41 +59,25 @@ impl<'r> Reporter<'r> {
         suppressions: &'r Suppressions,
         min_confidence: Confidence,
     ) -> Reporter<'r> {
-        let Callers { program, facts, .. } = callers;
+        let program = callers.program;
         Reporter {
             program,
-            facts,
             callers,
             show: Show { program, held },
             suppressions,
+            own_suppressions: Suppressions { library_locks: false, ..suppressions.clone() },
             min_confidence,
             counts: Counts::default(),
-            located: HashMap::new(),
+            located: Located::default(),
             unsure: HashSet::new(),
         }
     }
 
-    /// All warnings, by file and line.
+    /// All warnings, the surest first, then by file and line.
     pub fn finish(mut self) -> (Vec<Warning>, Counts) {
         let sure = &self.located;
-        self.counts.unsure = self.unsure.iter().filter(|&l| !sure.contains_key(l)).count();
-        let mut located: Vec<(Location, (Warning, MergeKey))> = self.located.into_iter().collect();
-        located.sort_unstable_by_key(|l| l.0);
-        // In the order of their places, so that those that sort alike stay in it.
-        let mut warnings: Vec<Warning> = Vec::new();
-        let mut merged: HashMap<MergeKey, usize> = HashMap::new();
-        for (_, (warning, key)) in located {
-            match merged.entry(key) {
-                Entry::Occupied(kept) => merge(&mut warnings[*kept.get()], warning),
-                Entry::Vacant(free) => {
-                    free.insert(warnings.len());
-                    warnings.push(warning);
-                }
-            }
-        }
-        warnings.iter_mut().for_each(tidy);
-        warnings.sort_by_cached_key(|w| (w.site().clone(), w.rule, w.lock.expression.clone()));
-        (warnings, self.counts)
+        self.counts.unsure = self.unsure.iter().filter(|&l| !sure.contains(l)).count();
+        (self.located.finish(), self.counts)
     }
 
     /// Adds an instance of the pattern.
@@ -135,38 +104,40 @@ impl<'r> Reporter<'r> {
             second.extend(below.into_iter().skip(1));
             (taker, lock_method) = (last, made_in);
         }
-        let expression = self.show.expression(lock_method, witness.lock);
         let taken_in = self.show.class(taker);
+        let expression = self.show.expression(lock_method, witness.lock);
         if self.is_unwanted(&expression, &taken_in, witness, maker) {
             self.counts.suppressed += 1;
             return;
         }
-        let second_lock = pair.then(|| Lock {
-            expression: self.show.expression(holder, witness.second),
-            taken_in: taken_in.clone(),
-        });
-        let outer = Outer {
-            expression: self.show.expression(holder, context.lock),
-            site: self.show.site(holder, context.at),
+        let outer_expression = self.show.expression(holder, context.lock);
+        let site = self.show.site(holder, context.at);
+        let (expression, outer_expression) = match expression == outer_expression {
+            true => (
+                format!("{expression} of {}", simple(&taken_in)),
+                format!("{outer_expression} of {}", simple(&self.show.class(holder))),
+            ),
+            false => (expression, outer_expression),
         };
-        let path = witness.path.iter().map(|&(m, at)| self.show.site(m, at)).collect();
-        let message = message(rule, &expression, second_lock.as_ref(), &outer.expression);
-        let lock = Lock { expression, taken_in };
+        let second_lock = pair.then(|| {
+            let expression = self.show.expression(holder, witness.second);
+            Lock { expression, taken_in: taken_in.clone(), owner: None }
+        });
+        let message = witness_message(
+            &expression,
+            second_lock.as_ref(),
+            &outer_expression,
+            witness.twice.link,
+        );
+        let owner = self.owner(lock_method, witness.lock);
+        let lock = Lock { expression, taken_in, owner };
         let warning = Warning {
-            rule,
-            message,
-            confidence,
             doubts,
-            lock,
             second_lock,
-            outer: Some(outer),
-            path,
-            first,
-            second,
-            also_locks: Vec::new(),
-            also: Vec::new(),
-            also_held: Vec::new(),
-            confirmed: None,
+            outer: Some(Outer { expression: outer_expression, site }),
+            path: witness.path.iter().map(|&(m, at)| self.show.site(m, at)).collect(),
+            link: witness.twice.link,
+            ..Warning::new(rule, message, confidence, lock, first, second)
         };
         let twice = &witness.twice;
         let key = match maker {
@@ -176,104 +147,164 @@ impl<'r> Reporter<'r> {
             },
             None => self.key(rule, method, twice.first.lock, twice.second.lock),
         };
-        self.add(location, key, warning);
+        self.located.add(location, key, warning);
     }
 
-    fn key(&self, rule: Rule, method: MethodId, lock: Place, second: Place) -> MergeKey {
+    /// The class that keeps a lock in a private field, if the method's class is another one.
+    fn owner(&self, method: MethodId, lock: LockExpr) -> Option<String> {
+        let Some(Selector::Field(field)) = lock.steps().last() else { return None };
+        let class = self.program.fields[field.0 as usize].class;
+        let declared = self.program.text(class);
+        let own = self.show.class(method);
+        let outermost = |name: &str| name.split('$').next().unwrap_or_default().to_owned();
+        let hidden =
+            self.program.private.contains(&field) && outermost(&declared) != outermost(&own);
+        hidden.then(|| simple(&declared).to_owned())
+    }
+
+    fn key(&self, rule: Rule, method: MethodId, lock: LockExpr, second: LockExpr) -> MergeKey {
         let shared = lock.is_global() || (lock.root() == Root::Param(0) && lock.len() > 0);
         let class = self.program.class_of(method).name;
         MergeKey { rule, class, method: (!shared).then_some(method), lock, second }
     }
 
-    /// Of several locks at one place, the surest and nearest stands for all.
-    fn add(&mut self, location: Location, key: MergeKey, new: Warning) {
-        match self.located.entry(location) {
-            Entry::Vacant(free) => {
-                free.insert((new, key));
-            }
-            Entry::Occupied(mut kept) => {
-                let (old, old_key) = kept.get_mut();
-                let (mut other, other_key) = (new, key);
-                if is_better(&other, old) {
-                    std::mem::swap(old, &mut other);
-                    *old_key = other_key;
-                }
-                old.also_held.append(&mut other.also_held);
-                old.also_held.extend(other.outer);
-                old.also_locks.append(&mut other.also_locks);
-                old.also_locks.push(other.lock);
-            }
+    /// Adds a broken composite action.
+    pub fn composite(&mut self, method: MethodId, found: &Composite) {
+        let expression = self.show.expression(method, found.object);
+        let taken_in = self.show.class(method);
+        let lock = Lock { expression: expression.clone(), taken_in, owner: None };
+        if !self.is_wanted(method, &lock, found.object) {
+            return;
+        }
+        let (confidence, doubts) = self.composite_confidence(method, found);
+        let names = [found.first.what, found.second.what].map(|u| self.use_name(u));
+        let message = composite_message(found, &expression, &names);
+        let sites = [found.first.at, found.second.at].map(|at| vec![self.show.site(method, at)]);
+        let [first, second] = sites;
+        let rule = found.rule;
+        let warning = Warning {
+            doubts,
+            link: found.link,
+            ..Warning::new(rule, message, confidence, lock, first, second)
+        };
+        let key =
+            MergeKey { method: Some(method), ..self.key(rule, method, found.object, found.key) };
+        self.add_local((rule, method, position(found.second.at)), key, warning);
+    }
+
+    fn use_name(&self, used: Use) -> String {
+        match used {
+            Use::Call(site) => self.program.text(self.program.site_key(site).name).into_owned(),
+            Use::Read(_) => "a read".to_owned(),
+            Use::Write(_) => "a write".to_owned(),
         }
     }
 
-    /// Adds a broken composite action.
-    pub fn composite(&mut self, method: MethodId, found: &Composite) {
-        if self.program.class_of(method).library {
-            return;
+    fn composite_confidence(
+        &self,
+        method: MethodId,
+        found: &Composite,
+    ) -> (Confidence, Vec<String>) {
+        let is_static = self.program.method(method).is_static;
+        let root = found.object.root();
+        let local = matches!(root, Root::Value(_) | Root::Phi(_) | Root::Param(1..))
+            || (is_static && root == Root::Param(0));
+        let mut confidence = found.confidence;
+        let mut doubts = Vec::new();
+        if local {
+            confidence = confidence.min(Confidence::Medium);
+            doubts.push("other threads may not know this object".to_owned());
         }
-        let rule = match found.kind {
-            Kind::MapCheckThenAct => Rule::MapCheckThenAct,
-            Kind::CheckThenAct => Rule::CollectionCheckThenAct,
-            Kind::Iteration => Rule::CollectionIteration,
-        };
-        let expression = self.show.expression(method, found.collection);
-        let name = self.program.show_method(method);
-        let lock = Lock { expression: expression.clone(), taken_in: self.show.class(method) };
-        let user = Suppressions { library_locks: false, ..self.suppressions.clone() };
-        if user.hides_lock(&lock.taken_in, &expression)
-            || user.hides_method(&name)
-            || self.has_benign_annotation(method, found.collection)
-        {
+        if found.rule == Rule::CollectionIteration && found.locked {
+            doubts.push("another lock is held".to_owned());
+        }
+        if self.callers.all_hold_a_lock(method) {
+            confidence = Confidence::Low;
+            doubts.push("all callers hold a lock".to_owned());
+        }
+        (confidence, doubts)
+    }
+
+    /// Adds a value that is stale when it is used.
+    pub fn stale(&mut self, method: MethodId, found: &Stale) {
+        let expression = self.show.expression(method, found.first.lock);
+        let (first, _) = self.show.chain(method, &found.first.taking);
+        let (second, taker) = self.show.chain(method, &found.second.taking);
+        let owner = self.owner(method, found.first.lock);
+        let lock = Lock { expression: expression.clone(), taken_in: self.show.class(taker), owner };
+        if self.suppressions.hides_lock(&lock.taken_in, &lock.expression) {
             self.counts.suppressed += 1;
             return;
         }
-        let calls = [found.first.1, found.second.1].map(|s| self.program.site_key(s).name);
-        let [first, second] = calls.map(|n| self.program.text(n).into_owned());
-        let shared =
-            !matches!(found.collection.root(), Root::Value(_) | Root::Phi(_) | Root::Param(1..));
-        let by_callers = !found.guarded && self.callers.all_hold_a_lock(method);
-        let confidence = match (found.guarded || by_callers, shared) {
-            (true, _) => Confidence::Low,
-            (false, true) => Confidence::High,
-            (false, false) => Confidence::Medium,
+        if !self.is_wanted(method, &lock, found.first.lock) {
+            return;
+        }
+        let share = found.first.taking.share.min(found.second.taking.share);
+        let (mut confidence, mut doubts) = match share {
+            NEARLY_ALL.. => (Confidence::High, Vec::new()),
+            MOST.. => (Confidence::Medium, vec![likelihood(share)]),
+            _ => (Confidence::Low, vec![likelihood(share)]),
         };
-        let doubt = match (found.guarded, by_callers) {
-            (true, _) => Some("another lock is held"),
-            (false, true) => Some("all callers hold a lock"),
-            (false, false) => None,
-        };
-        let doubts = doubt.into_iter().map(str::to_owned).collect();
-        let message = match found.kind {
-            Kind::Iteration => format!("`{expression}` is iterated over without holding its lock"),
-            Kind::MapCheckThenAct | Kind::CheckThenAct => format!(
-                "`{expression}` may change between `{first}` and `{second}`, which need to be one step"
-            ),
-        };
+        if self.callers.all_hold_a_lock(method) {
+            confidence = Confidence::Low;
+            doubts.push("all callers hold a lock".to_owned());
+        }
+        let field = self.program.text(self.program.fields[found.field.0 as usize].name);
+        let how = how(found.link);
+        let message = format!(
+            "`{field}` may change between the two times that `{expression}` is locked{how}"
+        );
+        let rule = Rule::StaleRead;
+        let link = found.link;
         let warning = Warning {
-            rule,
-            message,
-            confidence,
             doubts,
-            lock,
-            second_lock: None,
-            outer: None,
-            path: Vec::new(),
-            first: vec![self.show.site(method, found.first.0)],
-            second: vec![self.show.site(method, found.second.0)],
-            also_locks: Vec::new(),
-            also: Vec::new(),
-            also_held: Vec::new(),
-            confirmed: None,
+            link,
+            ..Warning::new(rule, message, confidence, lock, first, second)
         };
         let key = MergeKey {
             method: Some(method),
-            ..self.key(rule, method, found.collection, found.key)
+            ..self.key(rule, method, found.first.lock, found.second.lock)
         };
-        let location = (rule, method, position(found.second.0));
-        if confidence < self.min_confidence {
+        self.add_local((rule, method, position(found.second.taking.at)), key, warning);
+    }
+
+    /// Adds a synchronized method that uses another collection.
+    pub fn argument(&mut self, found: &Argument) {
+        let Argument { method, object, first, second } = *found;
+        let expression = self.show.expression(method, object);
+        let taken_in = self.show.class(method);
+        let lock = Lock { expression: expression.clone(), taken_in, owner: None };
+        if !self.is_wanted(method, &lock, object) {
+            return;
+        }
+        let message =
+            format!("`{expression}` is used step by step without its lock while `this` is held");
+        let sites = [first, second].map(|at| vec![self.show.site(method, at)]);
+        let [first_site, second_site] = sites;
+        let rule = Rule::CollectionArgument;
+        let warning =
+            Warning::new(rule, message, Confidence::Medium, lock, first_site, second_site);
+        let key = MergeKey { method: Some(method), ..self.key(rule, method, object, object) };
+        self.add_local((rule, method, position(second)), key, warning);
+    }
+
+    /// Whether a warning about one method is wanted; counts it if it is not.
+    fn is_wanted(&mut self, method: MethodId, lock: &Lock, object: LockExpr) -> bool {
+        if self.program.class_of(method).library {
+            return false;
+        }
+        let hidden = self.own_suppressions.hides_lock(&lock.taken_in, &lock.expression)
+            || self.own_suppressions.hides_method(&self.program.show_method(method))
+            || self.has_benign_annotation(method, object);
+        self.counts.suppressed += usize::from(hidden);
+        !hidden
+    }
+
+    fn add_local(&mut self, location: Location, key: MergeKey, warning: Warning) {
+        if warning.confidence < self.min_confidence {
             self.unsure.insert(location);
         } else {
-            self.add(location, key, warning);
+            self.located.add(location, key, warning);
         }
     }
 
@@ -286,34 +317,40 @@ impl<'r> Reporter<'r> {
     ) -> bool {
         let methods = [witness.method, witness.context.0];
         let taken_first = self.show.chain(witness.method, &witness.twice.first.taking).1;
-        self.suppressions.hides_lock(taken_in, lock)
-            || self.suppressions.hides_lock(&self.show.class(taken_first), lock)
+        let holder = self.show.class(witness.context.0);
+        // What the JDK's collections do to each other is a mistake of theirs; so is an argument
+        // of theirs that is asked and then used.
+        let given = matches!(witness.lock.root(), Root::Param(_)) && witness.lock.len() == 0;
+        let seed = is_seed_class(&holder)
+            || (given && witness.twice.link.flows() && is_seed_class(taken_in));
+        let suppressions = if seed { &self.own_suppressions } else { self.suppressions };
+        suppressions.hides_lock(taken_in, lock)
+            || suppressions.hides_lock(&self.show.class(taken_first), lock)
             || methods.iter().any(|&m| self.suppressions.hides_method(&self.program.show_method(m)))
             || methods.into_iter().chain(maker).any(|m| self.has_benign_annotation(m, witness.lock))
     }
 
     /// An annotation on the method, its class, or a field that the lock goes through.
-    fn has_benign_annotation(&self, method: MethodId, lock: Place) -> bool {
-        let field = |step: Step| match step {
-            Step::Field(field) => self.program.field_annotations.get(&field),
-            Step::Element(_) | Step::Invoke => None,
+    fn has_benign_annotation(&self, method: MethodId, lock: LockExpr) -> bool {
+        let field = |step: Selector| match step {
+            Selector::Field(field) => self.program.field_annotations.get(&field),
+            Selector::Element(_) | Selector::Invoke => None,
         };
         let root =
-            if let Root::Static(field) = lock.root() { Some(Step::Field(field)) } else { None };
+            if let Root::Static(field) = lock.root() { Some(Selector::Field(field)) } else { None };
         let on_fields = lock.steps().chain(root).filter_map(field).flatten();
         let on_class = self.program.class_of(method).annotations.iter();
         let all = self.program.method(method).annotations.iter().chain(on_class).chain(on_fields);
-        all.copied().any(|name| self.suppressions.is_benign(&self.program.text(name)))
+        all.copied().any(|name: Name| self.suppressions.is_benign(&self.program.text(name)))
     }
 
     fn confidence(&self, witness: &Witness) -> (Confidence, Vec<String>) {
         let (first, second) = (witness.twice.first.taking, witness.twice.second.taking);
         let lambda = witness.lambda.map_or(u8::MAX, |l| l.1.share);
-        let share = times(first.share.min(second.share).min(lambda), witness.share);
+        let share = times(witness.uses.min(lambda), witness.share);
         let mut doubts = Vec::new();
         if share < NEARLY_ALL {
-            let percent = (u32::from(share) * 100 / 255).max(1);
-            doubts.push(format!("a call takes the lock with a likelihood of about {percent} %"));
+            doubts.push(likelihood(share));
         }
         if !(first.always && second.always && witness.lambda.is_none_or(|l| l.1.always)) {
             doubts.push("the lock is taken under a condition".to_owned());
@@ -328,7 +365,21 @@ impl<'r> Reporter<'r> {
             MOST.. => Confidence::Medium,
             _ => Confidence::Low,
         };
-        (confidence, doubts)
+        if is_seed_class(&self.show.class(witness.context.0)) && confidence >= Confidence::Medium {
+            return (confidence, doubts);
+        }
+        match witness.twice.link {
+            Link::Decides | Link::Feeds => (confidence, doubts),
+            Link::Together => (confidence.min(Confidence::Medium), doubts),
+            Link::None => {
+                doubts.push("no value is seen to flow from the first use to the second".to_owned());
+                (confidence.lower(), doubts)
+            }
+            Link::Loop => {
+                doubts.push("both uses are one call in a loop".to_owned());
+                (Confidence::Low, doubts)
+            }
+        }
     }
 
     /// The paper's idea for filtering: a lock that is held for most of the program's execution
@@ -337,42 +388,13 @@ impl<'r> Reporter<'r> {
         let name = self.program.method(method).name;
         let text = self.program.names.name(name.0);
         matches!(text, b"run" | b"main")
-            || self.facts[method.0 as usize].as_ref().is_some_and(|f| f.pauses)
+            || self.callers.facts[method.0 as usize].as_ref().is_some_and(|f| f.pauses)
     }
 }
 
-/// Joins two warnings about one lock.
-fn merge(kept: &mut Warning, mut other: Warning) {
-    if is_better(&other, kept) {
-        std::mem::swap(kept, &mut other);
-    }
-    kept.also.append(&mut other.also);
-    kept.also_held.append(&mut other.also_held);
-    kept.also_locks.append(&mut other.also_locks);
-    kept.also.push(other.second.swap_remove(0));
-    kept.also_held.extend(other.outer);
-}
-
-/// Sorts the lists of a warning and drops what stands in it already.
-fn tidy(warning: &mut Warning) {
-    let Warning { also, also_held, also_locks, second, lock, outer, .. } = warning;
-    also.sort();
-    also.dedup();
-    also.retain(|site| *site != second[0]);
-    also_held.sort();
-    also_held.dedup();
-    also_held.retain(|held| Some(held) != outer.as_ref());
-    also_locks.sort();
-    also_locks.dedup();
-    also_locks.retain(|other| other.expression != lock.expression);
-}
-
-fn is_better(new: &Warning, old: &Warning) -> bool {
-    let rank = |w: &Warning| {
-        let hops = w.path.len() + w.first.len() + w.second.len();
-        (std::cmp::Reverse(w.confidence), hops, w.lock.expression.len(), w.second[0].clone())
-    };
-    rank(new) < rank(old)
+fn likelihood(share: u8) -> String {
+    let percent = (u32::from(share) * 100 / 255).max(1);
+    format!("a call takes the lock with a likelihood of about {percent} %")
 }
 
 /// The line, or the position in the code when there are no lines.
@@ -380,29 +402,57 @@ fn position(at: At) -> u32 {
     if at.line > 0 { u32::from(at.line) } else { 0x1_0000 + u32::from(at.pc) }
 }
 
-fn message(rule: Rule, lock: &str, second: Option<&Lock>, outer: &str) -> String {
-    match second {
-        Some(second) if rule == Rule::LockedInTurn => format!(
-            "`{lock}` is locked and released, then `{}` is, while `{outer}` is held",
-            second.expression
-        ),
-        _ => format!("`{lock}` is locked and released twice while `{outer}` is held"),
+/// The name of a class without its package.
+fn simple(class: &str) -> &str {
+    class.rsplit('/').next().unwrap_or(class)
+}
+
+/// How the first use matters for the second, at the end of a sentence.
+fn how(link: Link) -> &'static str {
+    match link {
+        Link::Loop => ", in a loop",
+        Link::None => "",
+        Link::Together => ", and both results are used together",
+        Link::Feeds => ", and the second use gets what the first one gave",
+        Link::Decides => ", and the first use decides the second",
     }
 }
 
-/// Counts the lines of a program: the sum over methods of their spans is not kept, so the largest
-/// line of each source file stands for its length.
-pub fn source_lines(program: &Program) -> u64 {
-    let mut files: HashMap<(&[u8], Name), u16> = HashMap::new();
-    for class in &program.classes {
-        let Some(source) = class.source else { continue };
-        let name = program.names.name(class.name.0);
-        let folder = name.iter().rposition(|&b| b == b'/').map_or(&[][..], |i| &name[..i]);
-        let methods = &program.methods[class.methods.start as usize..class.methods.end as usize];
-        let events = methods.iter().filter_map(|m| m.body.as_ref()).flat_map(|b| &b.events);
-        let last = events.map(|e| e.line).chain(methods.iter().map(|m| m.line)).max().unwrap_or(0);
-        let longest = files.entry((folder, source)).or_default();
-        *longest = last.max(*longest);
+fn witness_message(lock: &str, second: Option<&Lock>, outer: &str, link: Link) -> String {
+    match second {
+        Some(second) => format!(
+            "`{lock}` is locked and released, then `{}` is, while `{outer}` is held",
+            second.expression
+        ),
+        None => {
+            format!("`{lock}` is locked and released twice while `{outer}` is held{}", how(link))
+        }
     }
-    files.values().map(|&lines| u64::from(lines)).sum()
+}
+
+fn composite_message(found: &Composite, object: &str, [first, second]: &[String; 2]) -> String {
+    match found.rule {
+        Rule::CollectionIteration => {
+            format!("`{object}` is iterated over without holding its lock")
+        }
+        Rule::IgnoredPutIfAbsent => format!(
+            "the result of `putIfAbsent` on `{object}` is dropped, but the offered value is used"
+        ),
+        Rule::VolatileUpdate => {
+            format!("`{object}` is volatile, but reading and then writing it is not one step")
+        }
+        Rule::LazyInit if found.locked => {
+            format!("`{object}` is not tested again under the lock that sets it")
+        }
+        Rule::LazyInit => format!("`{object}` is found unset and then set without a lock"),
+        Rule::LockedTwice
+        | Rule::LockedInTurn
+        | Rule::StaleRead
+        | Rule::MapCheckThenAct
+        | Rule::CollectionCheckThenAct
+        | Rule::CollectionArgument
+        | Rule::AtomicCheckThenAct => format!(
+            "`{object}` may change between `{first}` and `{second}`, which need to be one step"
+        ),
+    }
 }

@@ -3,17 +3,19 @@
 use rayon::prelude::*;
 
 use crate::archive::{ClassSource, Finder, Input, Limits, ScanError, count};
+use crate::arguments::arguments;
 use crate::callers::Callers;
 use crate::calls::Calls;
 use crate::class::{Parsed, parse};
-use crate::composite::Roles;
 use crate::facts::{Analysis, Facts};
 use crate::finals::witnesses;
 use crate::finding::{Confidence, Report};
 use crate::held::{LocksHeld, World};
+use crate::helpers::Helpers;
 use crate::hierarchy::Hierarchy;
-use crate::program::{MethodId, Program};
-use crate::report::{Reporter, least_share, source_lines};
+use crate::program::{MethodId, Program, source_lines};
+use crate::report::{Reporter, least_share};
+use crate::roles::Roles;
 use crate::settle::settle;
 use crate::summaries::Summaries;
 use crate::suppress::Suppressions;
@@ -71,7 +73,7 @@ const BATCH: usize = 2048;
 const SLICE: usize = 1 << 15;
 
 /// Scans `inputs`, which may call into `libraries`; nothing is reported in those. `progress` is
-/// told how far it has come. What cannot be read is in the report's errors; the rest is analysed.
+/// called with how far it has come. What cannot be read is in the report's errors; the rest is analysed.
 pub fn scan(
     inputs: &[Input],
     libraries: &[Input],
@@ -85,24 +87,44 @@ pub fn scan(
     settle(&mut program, &hierarchy);
     let calls = Calls::new(&program, &hierarchy);
     let summaries = Summaries::new(&mut program, &calls);
-    let world = World { program: &program, calls: &calls, summaries: &summaries };
+    let world =
+        World { program: &program, calls: &calls, summaries: &summaries, hierarchy: &hierarchy };
     let held = LocksHeld::new(&world);
     let roles = Roles::new(&program);
-    let analysis = Analysis { world: &world, held: &held, roles: &roles, pairs: options.pairs };
+    let helpers = Helpers::new(&program, &calls, &roles);
+    let pairs = options.pairs;
+    let analysis = Analysis { world: &world, held: &held, roles: &roles, helpers: &helpers, pairs };
     let facts = analyse(&analysis, program.methods.len(), progress);
     let callers = Callers { program: &program, calls: &calls, facts: &facts };
     let mut reporter = Reporter::new(callers, &held, &options.suppressions, options.min_confidence);
-    let floor = least_share(options.min_confidence);
-    witnesses(&world, &held, &facts, floor, |w| reporter.witness(w));
-    for (method, facts) in facts.iter().enumerate() {
-        let composites = facts.iter().flat_map(|f| &f.composites);
-        composites.for_each(|c| reporter.composite(MethodId(method as u32), c));
+    let mut cut = facts.iter().flatten().map(|f| f.cut).sum();
+    // The bounds on what is carried up count for each pass by itself, so that what is unsure never
+    // takes the room of what is sure: a lower level always shows all of a higher one.
+    for &floor in floors(options.min_confidence) {
+        cut += witnesses(&world, &held, &facts, least_share(floor), |w| reporter.witness(w));
     }
+    for (method, facts) in facts.iter().enumerate() {
+        let method = MethodId(method as u32);
+        if let Some(facts) = facts {
+            facts.composites.iter().for_each(|c| reporter.composite(method, c));
+            facts.stale.iter().for_each(|s| reporter.stale(method, s));
+        }
+    }
+    arguments(&program, &calls).iter().for_each(|a| reporter.argument(a));
     let (warnings, mut counts) = reporter.finish();
+    counts.cut = cut;
     counts.classes = program.classes.len();
     counts.methods = program.methods.len();
     counts.lines = source_lines(&program);
     Report { warnings, errors, counts }
+}
+
+/// The levels that are looked for one after the other.
+fn floors(wanted: Confidence) -> &'static [Confidence] {
+    match wanted {
+        Confidence::Low => &[Confidence::Medium, Confidence::Low],
+        Confidence::Medium | Confidence::High => &[Confidence::Medium],
+    }
 }
 
 fn analyse(

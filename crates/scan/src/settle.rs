@@ -4,12 +4,13 @@
 use rayon::prelude::*;
 
 use crate::body::{CallKind, Op, SiteKey};
+use crate::expr::{FieldId, LockExpr, Name, Root, Selector};
 use crate::hierarchy::Hierarchy;
-use crate::place::{FieldId, Name, Place, Root, Step};
 use crate::program::{FieldClass, Method, MethodId, Program, join_classes};
 
 /// Makes every field number that of the declaration, and call sites as exact as the fields allow.
 pub fn settle(program: &mut Program, hierarchy: &Hierarchy) {
+    see_returned(program, hierarchy);
     let count = program.fields.len() as u32;
     let shared = &*program;
     let declared: Vec<FieldId> =
@@ -26,19 +27,32 @@ pub fn settle(program: &mut Program, hierarchy: &Hierarchy) {
     refine(program);
 }
 
+/// Stores of what a factory returns: if it always makes objects of one class, the field gets such.
+fn see_returned(program: &mut Program, hierarchy: &Hierarchy) {
+    for (field, site) in std::mem::take(&mut program.returned_stores) {
+        let key = *program.site_key(site);
+        let fixed = key.exact || matches!(key.kind, CallKind::Special | CallKind::Static);
+        let made = hierarchy.resolved(program, &key).filter(|_| fixed);
+        let class = made.and_then(|m| program.method(m).returns_class);
+        let seen = &mut program.field_classes[field.0 as usize];
+        *seen = join_classes(*seen, class.map_or(FieldClass::Any, FieldClass::Exact));
+    }
+}
+
 fn use_declared(method: &mut Method, declared: &[FieldId]) {
     let field = |f: FieldId| declared[f.0 as usize];
-    let place = |p: Place| p.renumber(field, |n| n);
+    let place = |p: LockExpr| p.renumber(field, |n| n);
     method.returns = method.returns.map(place);
     for (captured, value) in method.captures.iter_mut().chain(&mut method.fills) {
         (*captured, *value) = (field(*captured), place(*value));
     }
+    method.sets.iter_mut().for_each(|f| *f = field(*f));
     let Some(body) = &mut method.body else { return };
     for known in &mut body.places {
         *known = place(*known);
     }
     for event in &mut body.events {
-        if let Op::SetField(f) = &mut event.op {
+        if let Op::GetField { field: f, .. } | Op::SetField { field: f, .. } = &mut event.op {
             *f = field(*f);
         }
     }
@@ -72,9 +86,9 @@ fn better_sites(program: &Program, id: MethodId) -> Vec<(MethodId, usize, SiteKe
 }
 
 /// The class of the objects at a place that ends with a field, if there is but one.
-pub fn exact_class(program: &Program, place: &Place) -> Option<Name> {
+pub fn exact_class(program: &Program, place: &LockExpr) -> Option<Name> {
     let field = match (place.steps().last(), place.root()) {
-        (Some(Step::Field(field)), _) | (None, Root::Static(field)) => field,
+        (Some(Selector::Field(field)), _) | (None, Root::Static(field)) => field,
         _other => return None,
     };
     match program.field_classes[field.0 as usize] {

@@ -2,21 +2,23 @@
 //!
 //! The paper keeps a triple ⟨R, T, P⟩ for every scope. Here a stack of frames, one for each lock
 //! that is held, keeps R; the frame at the bottom is the method itself. A lock that is released
-//! for the second time while it is in R is a member of T and is told to the sink at once, with the
+//! for the second time while it is in R is a member of T and goes to the sink at once, with the
 //! frame it happened in: in the frame of another lock that makes it a member of P, in the method's
 //! own frame it stays a potential witness for the callers. T and P only ever grow, so nothing is
 //! lost by not carrying them along. Locks that are held already are passed over when they are
 //! taken again (Java's locks are re-entrant): the paper's `\ {e}` for every frame at once.
 
 use crate::body::Style;
+use crate::composite::Question;
+use crate::expr::{FieldId, LockExpr, Root};
 use crate::held::{At, Taking};
-use crate::place::{FieldId, Place, Root};
+use crate::link::Link;
 
 /// A lock that was taken and given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Released {
     /// The lock.
-    pub lock: Place,
+    pub lock: LockExpr,
     /// How it was taken.
     pub taking: Taking,
 }
@@ -25,7 +27,7 @@ pub struct Released {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context {
     /// The lock; `*` when it is not known which.
-    pub lock: Place,
+    pub lock: LockExpr,
     /// What kind it is.
     pub style: Style,
     /// Where it was taken.
@@ -50,20 +52,13 @@ pub struct Twice {
     pub second: Released,
     /// The lock held all the time; none in the method's own frame.
     pub context: Option<Context>,
+    /// How the first time matters for the second.
+    pub link: Link,
 }
 
-/// A question asked of a collection whose answer is acted upon later.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Check {
-    /// The collection.
-    pub collection: Place,
-    /// The key, for maps.
-    pub key: Place,
-    /// The call.
-    pub at: At,
-    /// The method asked, by its call site.
-    pub site: crate::body::SiteId,
-}
+/// Open questions that are carried along. Straight code has few; in generated methods of thousands
+/// of lines the oldest are dropped.
+const QUESTIONS: usize = 32;
 
 /// The facts at one point.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,17 +68,21 @@ pub struct State {
     /// The codes of fresh objects that others may have found by now, sorted.
     pub escaped: Vec<u32>,
     /// Open questions.
-    pub checks: Vec<Check>,
+    pub questions: Vec<Question>,
+    /// Other names of held locks, with the number of the frame: a variable that holds one of two
+    /// locks, because they are taken in an order, names both of them.
+    pub also_held: Vec<(usize, LockExpr)>,
 }
 
 impl State {
     /// At the start of a method.
     pub fn new() -> State {
-        let own = Context { lock: Place::UNKNOWN, style: Style::Monitor, at: At::default() };
+        let own = Context { lock: LockExpr::UNKNOWN, style: Style::Monitor, at: At::default() };
         State {
             frames: vec![Frame { context: own, released: Vec::new() }],
             escaped: Vec::new(),
-            checks: Vec::new(),
+            questions: Vec::new(),
+            also_held: Vec::new(),
         }
     }
 
@@ -93,8 +92,8 @@ impl State {
     }
 
     /// Whether a lock is held.
-    pub fn holds(&self, lock: Place) -> bool {
-        self.contexts().any(|c| c.lock == lock)
+    pub fn holds(&self, lock: LockExpr) -> bool {
+        self.contexts().any(|c| c.lock == lock) || self.also_held.iter().any(|a| a.1 == lock)
     }
 
     /// Takes a lock.
@@ -104,22 +103,21 @@ impl State {
 
     /// Gives a lock back: `SYNC e sb` of figure 6(a), where R_sb ∪ {e} joins the frame below.
     /// Monitors are given back in order; explicit locks by name.
-    pub fn exit(&mut self, lock: Place, style: Style, pairs: bool, sink: &mut impl FnMut(Twice)) {
+    pub fn exit(
+        &mut self,
+        lock: LockExpr,
+        style: Style,
+        pairs: bool,
+        sink: &mut impl FnMut(Twice),
+    ) {
         let fits = |c: &Context| c.style == style && (style == Style::Monitor || c.lock == lock);
         let Some(index) = self.frames.iter().skip(1).rposition(|f| fits(&f.context)) else {
             return;
         };
         let frame = self.frames.remove(index + 1);
-        let own = Released {
-            lock: frame.context.lock,
-            taking: Taking {
-                share: crate::held::ALL,
-                always: true,
-                hops: 0,
-                at: frame.context.at,
-                via: None,
-            },
-        };
+        self.also_held.retain(|a| a.0 < self.frames.len());
+        self.questions.iter_mut().for_each(|q| q.held.forget(frame.context.at.pc));
+        let own = Released { lock: frame.context.lock, taking: Taking::here(frame.context.at) };
         let mut released = frame.released;
         released.push(own);
         self.release(index, &released, pairs, sink);
@@ -135,18 +133,21 @@ impl State {
         sink: &mut impl FnMut(Twice),
     ) {
         let (outer, rest) = self.frames.split_at_mut(frame);
-        let held = |lock: Place| outer.iter().any(|f| f.context.lock == lock);
+        let also = &self.also_held;
+        let held = |lock: LockExpr| {
+            outer.iter().any(|f| f.context.lock == lock) || also.iter().any(|a| a.1 == lock)
+        };
         let Some(frame) = rest.first_mut() else { return };
         let context = (!outer.is_empty()).then_some(frame.context);
         let escaped = &self.escaped;
-        let counts = |lock: Place| {
+        let counts = |lock: LockExpr| {
             is_lock(lock) && lock != frame.context.lock && !held(lock) && !is_private(lock, escaped)
         };
         let locks: Vec<Released> = locks.iter().copied().filter(|l| counts(l.lock)).collect();
         for &second in &locks {
             for &first in &frame.released {
                 if first.lock == second.lock || (pairs && counts(first.lock)) {
-                    sink(Twice { first, second, context });
+                    sink(Twice { first, second, context, link: Link::None });
                 }
             }
         }
@@ -156,11 +157,22 @@ impl State {
     }
 
     /// `x := y`: removes the locks that depend on x from R.
-    pub fn forget(&mut self, depends: impl Fn(&Place) -> bool) {
+    pub fn forget(&mut self, depends: impl Fn(&LockExpr) -> bool) {
         for frame in &mut self.frames {
             frame.released.retain(|r| !depends(&r.lock));
         }
-        self.checks.retain(|c| !depends(&c.collection) && !depends(&c.key));
+        self.questions.retain(|q| !depends(&q.object) && !depends(&q.key));
+        self.also_held.retain(|a| !depends(&a.1));
+    }
+
+    /// A question is asked.
+    pub fn ask(&mut self, question: Question) {
+        if !self.questions.contains(&question) {
+            if self.questions.len() == QUESTIONS {
+                self.questions.remove(0);
+            }
+            self.questions.push(question);
+        }
     }
 
     /// A root gets a new value.
@@ -175,20 +187,20 @@ impl State {
     }
 
     /// A fresh object becomes known to others.
-    pub fn escape(&mut self, object: Place) {
+    pub fn escape(&mut self, object: LockExpr) {
         let known = self.escaped.binary_search(&object.root_code());
         if let (Root::New(_), Err(at)) = (object.root(), known) {
             self.escaped.insert(at, object.root_code());
         }
     }
 
-    /// Whether a place belongs to a fresh object that nobody else knows.
-    pub fn is_private(&self, place: Place) -> bool {
+    /// Whether a place belongs to a fresh object that no other thread can know.
+    pub fn is_private(&self, place: LockExpr) -> bool {
         is_private(place, &self.escaped)
     }
 
-    /// A wait gives the lock up: what is known to have been released before may have changed, and
-    /// whoever wrote the wait knows that.
+    /// A wait gives the lock up: what was released before may have changed, and code that waits
+    /// expects that.
     pub fn wait(&mut self) {
         self.frames[1..].iter_mut().for_each(|f| f.released.clear());
     }
@@ -212,22 +224,24 @@ impl State {
                 changed = true;
             }
         }
-        for check in &other.checks {
-            if !self.checks.contains(check) {
-                self.checks.push(*check);
+        for question in &other.questions {
+            if !self.questions.contains(question) && self.questions.len() < QUESTIONS {
+                self.questions.push(*question);
                 changed = true;
             }
         }
-        changed
+        let also = self.also_held.len();
+        self.also_held.retain(|a| a.0 < common && other.also_held.contains(a));
+        changed | (also != self.also_held.len())
     }
 }
 
 /// A constant is no lock, and `*` is never a witness.
-fn is_lock(place: Place) -> bool {
+fn is_lock(place: LockExpr) -> bool {
     !place.is_unknown() && !matches!(place.root(), Root::Int(_) | Root::Lambda(_))
 }
 
-fn is_private(place: Place, escaped: &[u32]) -> bool {
+fn is_private(place: LockExpr, escaped: &[u32]) -> bool {
     matches!(place.root(), Root::New(_)) && escaped.binary_search(&place.root_code()).is_err()
 }
 
@@ -248,14 +262,11 @@ mod tests {
 
     fn released(param: u32, pc: u16) -> Released {
         let at = At { pc, line: pc };
-        Released {
-            lock: Place::param(param),
-            taking: Taking { share: 255, always: true, hops: 0, at, via: None },
-        }
+        Released { lock: LockExpr::param(param), taking: Taking::here(at) }
     }
 
     fn monitor(param: u32) -> Context {
-        Context { lock: Place::param(param), style: Style::Monitor, at: At::default() }
+        Context { lock: LockExpr::param(param), style: Style::Monitor, at: At::default() }
     }
 
     fn collect(
@@ -298,11 +309,11 @@ mod tests {
             for pc in [3, 6] {
                 s.enter(monitor(0));
                 s.release(1, &[released(1, pc)], false, &mut sink);
-                s.exit(Place::param(0), Style::Monitor, false, &mut sink);
+                s.exit(LockExpr::param(0), Style::Monitor, false, &mut sink);
             }
         });
         let locks: Vec<_> = found.iter().map(|t| (t.second.lock, t.context)).collect();
-        assert_eq!(locks, [(Place::param(1), None), (Place::param(0), None)]);
+        assert_eq!(locks, [(LockExpr::param(1), None), (LockExpr::param(0), None)]);
     }
 
     #[test]
@@ -322,7 +333,7 @@ mod tests {
         let mut state = State::new();
         let found = collect(&mut state, |s, mut sink| {
             s.release(0, &[released(1, 1)], false, &mut sink);
-            s.define(Place::param(1).root_code());
+            s.define(LockExpr::param(1).root_code());
             s.release(0, &[released(1, 2)], false, &mut sink);
         });
         assert!(found.is_empty());
@@ -331,7 +342,7 @@ mod tests {
     #[test]
     fn private_objects_have_no_contended_lock() {
         let mut state = State::new();
-        let fresh = Place::root_only(Root::New(9));
+        let fresh = LockExpr::root_only(Root::New(9));
         let lock = |pc| Released { lock: fresh, ..released(0, pc) };
         let found = collect(&mut state, |s, mut sink| {
             s.release(0, &[lock(1)], false, &mut sink);
@@ -349,8 +360,8 @@ mod tests {
         let mut state = State::new();
         state.enter(explicit(1));
         state.enter(explicit(2));
-        state.exit(Place::param(1), Style::Explicit, false, &mut |_| {});
-        assert!(state.holds(Place::param(2)) && !state.holds(Place::param(1)));
+        state.exit(LockExpr::param(1), Style::Explicit, false, &mut |_| {});
+        assert!(state.holds(LockExpr::param(2)) && !state.holds(LockExpr::param(1)));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //!   constructor keeps the owner, then `x.part.owner` is another name for `x`. In the same way two
 //!   fields may be names for one object: the two views of a read-write lock ([`crate::aliases`]).
 //! - A parameter *escapes* when the method, or one that it calls, stores it where others may find
-//!   it. A fresh object that never escapes has a lock that nobody contends for.
+//!   it. A fresh object that never escapes has a lock that no other thread contends for.
 //!
 //! All are least fixed points over the call graph, found in rounds.
 
@@ -19,19 +19,19 @@ use rayon::prelude::*;
 use crate::aliases::{Aliases, Kept};
 use crate::body::{Body, Event, Op, SiteId};
 use crate::calls::Calls;
+use crate::expr::{FieldId, LockExpr, Root, Selector};
 use crate::held::unique;
-use crate::place::{FieldId, Place, Root, Step};
 use crate::program::{Method, MethodId, Program};
 
 /// What the call of a method, or of any method of a site, gives back, in terms of its parameters.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Gives {
     /// Always this place.
-    pub place: Option<Place>,
+    pub place: Option<LockExpr>,
     /// Always a fresh object.
     pub fresh: bool,
     /// Fields of the result, or of the object under construction, that are other names for places.
-    pub fields: Box<[(FieldId, Place)]>,
+    pub fields: Box<[(FieldId, LockExpr)]>,
 }
 
 /// The summaries of all call sites.
@@ -47,7 +47,7 @@ pub struct Summaries {
 /// Getters of getters of getters are followed this far.
 const ROUNDS: usize = 4;
 
-/// Sites with more callees than this have results that are too different to tell anything.
+/// Sites with more callees than this have results that are too different to say anything.
 const CALLEES: usize = 256;
 
 impl Summaries {
@@ -78,12 +78,12 @@ impl Summaries {
 
     /// Follows fields to what they are another name for: of fresh and returned objects, and from
     /// a part back to its owner.
-    pub fn follow(&self, body: &Body, place: Place) -> Place {
+    pub fn follow(&self, body: &Body, place: LockExpr) -> LockExpr {
         self.aliases.shortest(self.behind(body, place))
     }
 
-    fn behind(&self, body: &Body, place: Place) -> Place {
-        let Some(Step::Field(field)) = place.first() else { return place };
+    fn behind(&self, body: &Body, place: LockExpr) -> LockExpr {
+        let Some(Selector::Field(field)) = place.first() else { return place };
         let known = match place.root() {
             Root::Value(pc) => self.behind_result(body, pc, field),
             Root::New(pc) => {
@@ -101,14 +101,14 @@ impl Summaries {
         known.map_or(place, |base| place.after_first(base))
     }
 
-    fn behind_result(&self, body: &Body, pc: u32, field: FieldId) -> Option<Place> {
+    fn behind_result(&self, body: &Body, pc: u32, field: FieldId) -> Option<LockExpr> {
         let at_pc = |e: &&Event| u32::from(e.pc) == pc;
         let (site, args) = body.events.iter().filter(at_pc).find_map(|e| e.call())?;
         self.field_of(site, field, &body.places[args as usize..])
     }
 
-    fn behind_new(&self, body: &Body, place: Place, field: FieldId) -> Option<Place> {
-        let object = Place::root_only(place.root());
+    fn behind_new(&self, body: &Body, place: LockExpr, field: FieldId) -> Option<LockExpr> {
+        let object = LockExpr::root_only(place.root());
         let calls = body.events.iter().filter_map(|e| e.call());
         let on_object = calls.filter(|call| body.places.get(call.1 as usize) == Some(&object));
         on_object
@@ -116,7 +116,7 @@ impl Summaries {
             .find_map(|(site, args)| self.field_of(site, field, &body.places[args as usize..]))
     }
 
-    fn field_of(&self, site: SiteId, field: FieldId, args: &[Place]) -> Option<Place> {
+    fn field_of(&self, site: SiteId, field: FieldId, args: &[LockExpr]) -> Option<LockExpr> {
         let fields = &self.gives[site.0 as usize].fields;
         let at = fields.binary_search_by_key(&field, |f| f.0).ok()?;
         Some(fields[at].1.translate(args)).filter(|p| !p.is_unknown())
@@ -128,18 +128,18 @@ impl Summaries {
 /// places as calls and must not look through all of them for each.
 fn substitute(method: &mut Method, sites: &[Gives]) {
     let Some(body) = &mut method.body else { return };
-    let mut known: HashMap<u32, Place> = HashMap::new();
+    let mut known: HashMap<u32, LockExpr> = HashMap::new();
     for event in &body.events {
         let Op::Call { site, args } = event.op else { continue };
         let given = &sites[site.0 as usize];
-        let result = Place::root_only(Root::Value(event.pc.into()));
+        let result = LockExpr::root_only(Root::Value(event.pc.into()));
         let place = match given.place {
             Some(place) => {
-                let renamed = |p: &mut Place| *p = replaced(*p, &known);
+                let renamed = |p: &mut LockExpr| *p = replaced(*p, &known);
                 body.places[args as usize..].iter_mut().take(ARGUMENTS).for_each(renamed);
                 place.translate(&body.places[args as usize..])
             }
-            None if given.fresh => Place::root_only(Root::New(event.pc.into())),
+            None if given.fresh => LockExpr::root_only(Root::New(event.pc.into())),
             None => continue,
         };
         if !place.is_unknown() && place.root() != result.root() {
@@ -157,33 +157,34 @@ const ARGUMENTS: usize = 8;
 
 /// A place with the results that it starts with replaced. Code that runs in a loop may name results
 /// in a circle; the way round is cut off.
-fn replaced(place: Place, known: &HashMap<u32, Place>) -> Place {
-    let next = |p: &Place| known.get(&p.root_code()).map(|&base| p.on(base));
+fn replaced(place: LockExpr, known: &HashMap<u32, LockExpr>) -> LockExpr {
+    let next = |p: &LockExpr| known.get(&p.root_code()).map(|&base| p.on(base));
     std::iter::successors(Some(place), next).take(8).last().unwrap_or(place)
 }
 
 /// What a method gives back, with what its callees give back.
 fn given(method: &Method, sites: &[Gives]) -> Gives {
-    let mut fields: Vec<(FieldId, Place)> = method.captures.to_vec();
+    let mut fields: Vec<(FieldId, LockExpr)> = method.captures.to_vec();
     let body = method.body.as_deref();
     if method.returns.is_none() {
         // A constructor also has what the constructor of its superclass has.
-        fields.extend(body.into_iter().flat_map(|b| fields_from_calls(b, Place::param(0), sites)));
+        fields
+            .extend(body.into_iter().flat_map(|b| fields_from_calls(b, LockExpr::param(0), sites)));
     }
-    let returns = method.returns.unwrap_or(Place::UNKNOWN);
+    let returns = method.returns.unwrap_or(LockExpr::UNKNOWN);
     let fresh = returns.len() == 0 && matches!(returns.root(), Root::New(_));
     if fresh {
         fields.extend(body.into_iter().flat_map(|b| fields_from_calls(b, returns, sites)));
     }
     Gives {
-        place: Some(returns).filter(Place::is_visible_outside),
+        place: Some(returns).filter(LockExpr::is_visible_outside),
         fresh,
         fields: distinct(fields).into(),
     }
 }
 
 /// The fields that calls on an object set: its constructor, or the factory that it came from.
-fn fields_from_calls(body: &Body, object: Place, sites: &[Gives]) -> Vec<(FieldId, Place)> {
+fn fields_from_calls(body: &Body, object: LockExpr, sites: &[Gives]) -> Vec<(FieldId, LockExpr)> {
     let mut fields = Vec::new();
     for event in &body.events {
         let Op::Call { site, args } = event.op else { continue };
@@ -207,7 +208,7 @@ fn kept_by_fresh(body: &Body, sites: &[Gives]) -> Vec<Kept> {
             continue;
         }
         let passed = &body.places[args as usize..];
-        let made_here = Place::root_only(Root::New(event.pc.into()));
+        let made_here = LockExpr::root_only(Root::New(event.pc.into()));
         let receiver = passed.first().filter(|p| p.len() == 0 && **p != made_here);
         let receiver = receiver.filter(|p| matches!(p.root(), Root::New(_)));
         for object in receiver.copied().into_iter().chain([made_here]) {
@@ -219,19 +220,19 @@ fn kept_by_fresh(body: &Body, sites: &[Gives]) -> Vec<Kept> {
 }
 
 /// Sorted, without the fields that are said to be two different things.
-fn distinct(mut fields: Vec<(FieldId, Place)>) -> Vec<(FieldId, Place)> {
+fn distinct(mut fields: Vec<(FieldId, LockExpr)>) -> Vec<(FieldId, LockExpr)> {
     if fields.len() < 2 {
         return fields;
     }
     fields.sort_unstable();
     fields.dedup();
-    let clash = |i: usize, f: &[(FieldId, Place)]| {
+    let clash = |i: usize, f: &[(FieldId, LockExpr)]| {
         (i > 0 && f[i - 1].0 == f[i].0) || f.get(i + 1).is_some_and(|n| n.0 == f[i].0)
     };
     (0..fields.len()).filter(|&i| !clash(i, &fields)).map(|i| fields[i]).collect()
 }
 
-/// What all callees of a site have in common. Fields are told apart by their class, so that those
+/// What all callees of a site have in common. Fields are distinguished by their class, so that those
 /// of one callee can be kept although another one gives something else.
 fn common(targets: &[MethodId], choices: u32, methods: &[Gives]) -> Gives {
     if targets.is_empty() || targets.len() > CALLEES {
@@ -275,7 +276,7 @@ fn escapes_at(program: &Program, calls: &Calls, site: SiteId, methods: &[u32]) -
     callees.targets.iter().fold(0, |bits, m| bits | methods[m.0 as usize])
 }
 
-/// Computes some values anew; tells which changed.
+/// Computes some values anew; returns which changed.
 fn update(values: &mut [u32], dirty: &[u32], new: impl Fn(u32) -> u32 + Sync) -> Vec<u32> {
     let computed: Vec<u32> = dirty.par_iter().map(|&i| new(i)).collect();
     let mut changed = Vec::new();

@@ -33,6 +33,20 @@ const LIBRARY_LOCKS: &[&str] = &[
     "jdk/internal/",
 ];
 
+/// Collections of the JDK that lock themselves. The paper found its errors in code like theirs.
+const SEED_CLASSES: &[&str] = &[
+    "java/util/Vector",
+    "java/util/Stack",
+    "java/util/Hashtable",
+    "java/util/Collections$Synchronized",
+    "java/lang/StringBuffer",
+];
+
+/// Whether a class is a self-locking collection of the JDK, or nested in one.
+pub fn is_seed_class(class: &str) -> bool {
+    SEED_CLASSES.iter().any(|seed| class.starts_with(seed))
+}
+
 /// Annotations that say that a lock or a method is not meant to be atomic, by their simple name.
 const ANNOTATIONS: &[&str] = &["BenignLock", "NotAtomic", "NotThreadSafe"];
 

@@ -1,6 +1,6 @@
 //! The names, fields and call sites that one class mentions, numbered within the class.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use noak::error::DecodeError;
 use noak::reader::Class;
 use noak::reader::attributes::{BootstrapMethod, BootstrapMethods};
@@ -9,7 +9,7 @@ use paceline_trace::Interner;
 
 use crate::body::{CallKind, FieldKey, SiteId, SiteKey};
 use crate::bytecode::{Insn, parameters, type_of};
-use crate::place::{FieldId, Name};
+use crate::expr::{FieldId, Name};
 
 /// What a field access needs to know: the field, its class when it is a reference, its slots.
 type FieldUse = (FieldId, Option<Name>, u8);
@@ -29,6 +29,14 @@ pub struct Tables<'a> {
     known_sites: HashMap<(CallKind, u16), SiteId>,
     known_fields: HashMap<u16, FieldUse>,
     field_index: HashMap<FieldKey, FieldId>,
+    /// The class itself, if it extends one of the JDK's locks.
+    pub lock_class: Option<Name>,
+    /// Fields that the class declares.
+    pub own: HashSet<FieldId>,
+    /// Those that are volatile.
+    pub volatile: HashSet<FieldId>,
+    /// Those that are final.
+    pub finals: HashSet<FieldId>,
     /// The method handles that make lambdas, by bootstrap method.
     lambdas: Vec<Option<cpool::Index<cpool::MethodHandle<'a>>>>,
 }
@@ -49,6 +57,10 @@ impl<'a> Tables<'a> {
             known_sites: HashMap::new(),
             known_fields: HashMap::new(),
             field_index: HashMap::new(),
+            lock_class: None,
+            own: HashSet::new(),
+            volatile: HashSet::new(),
+            finals: HashSet::new(),
             lambdas: lambdas?,
         })
     }

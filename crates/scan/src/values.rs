@@ -1,7 +1,7 @@
 //! Abstract values, and what is known about the methods that produce them.
 
 use crate::bytecode::{parameters, type_of};
-use crate::place::{Name, Place, Root};
+use crate::expr::{LockExpr, Name, Origin, Root};
 use crate::tables::Tables;
 
 /// The class of a value, as far as it is known.
@@ -17,19 +17,28 @@ pub struct Type {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Value {
     /// What it denotes.
-    pub place: Place,
+    pub place: LockExpr,
     /// Its class.
     pub class: Type,
+    /// Where it was computed. A copy has the same origin, a second read of a field another one.
+    pub origin: Origin,
 }
 
 impl Value {
     /// Nothing is known.
-    pub const UNKNOWN: Value =
-        Value { place: Place::UNKNOWN, class: Type { class: None, exact: false } };
+    pub const UNKNOWN: Value = Value {
+        place: LockExpr::UNKNOWN,
+        class: Type { class: None, exact: false },
+        origin: Origin::UNKNOWN,
+    };
 
     /// A value without a class.
     pub fn of(root: Root) -> Value {
-        Value { place: Place::root_only(root), class: Type::default() }
+        Value {
+            place: LockExpr::root_only(root),
+            class: Type::default(),
+            origin: Origin::new(root),
+        }
     }
 
     /// The same value, of a class.
@@ -94,11 +103,18 @@ impl Shape {
     }
 }
 
-const LOCKS: &[u8] = b"java/util/concurrent/locks/";
+/// The package of the JDK's locks.
+pub const LOCKS: &[u8] = b"java/util/concurrent/locks/";
 
 fn meaning(class: &[u8], name: &[u8], desc: &[u8], tables: &mut Tables<'_>) -> Meaning {
     if let Some(lock) = class.strip_prefix(LOCKS) {
         return lock_meaning(lock, name, desc);
+    }
+    if tables.lock_class.is_some_and(|own| tables.names.name(own.0) == class) {
+        let inherited = lock_meaning(b"", name, desc);
+        if inherited != Meaning::Plain {
+            return inherited;
+        }
     }
     match (class, name) {
         (_, b"wait") if matches!(desc, b"()V" | b"(J)V" | b"(JI)V") => Meaning::Wait,

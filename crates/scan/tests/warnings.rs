@@ -22,11 +22,14 @@ fn figure1() -> Option<Vec<Warning>> {
 }
 
 #[test]
-fn figure_1_is_told_with_all_its_places() {
+fn figure_1_is_reported_with_all_its_places() {
     let Some(warnings) = figure1() else { return };
     let warning = &warnings[0];
     assert_eq!(warning.rule, Rule::LockedTwice);
-    assert_eq!(warning.message, "`arg1` is locked and released twice while `this` is held");
+    assert_eq!(
+        warning.message,
+        "`arg1` is locked and released twice while `this` is held, and both results are used together"
+    );
     let contains = "figure1/Line.contains(Lfigure1/Location;)Z";
     let distance = "figure1/Location.distanceTo(Lfigure1/Location;)D";
     let outer = warning.outer.as_ref().unwrap();
@@ -140,7 +143,7 @@ fn at_lines(lines: [u32; 7]) -> Option<Option<[u64; 3]>> {
 }
 
 #[test]
-fn the_line_of_a_use_tells_which_lock_it_is() {
+fn the_line_of_a_use_shows_which_lock_it_is() {
     let Some(found) = at_lines([19, 20, 20, 11, 13, 21, 21]) else { return };
     assert_eq!(found, Some([3, 4, 6]));
     assert_eq!(at_lines([19, 8, 8, 11, 13, 8, 8]), Some(Some([3, 4, 6])));
@@ -160,7 +163,7 @@ fn a_lock_of_another_class_or_outside_the_method_confirms_nothing() {
 }
 
 #[test]
-fn the_method_that_takes_the_lock_tells_which_one_it_is() {
+fn the_method_that_takes_the_lock_shows_which_one_it_is() {
     let distance = "begin(figure1/Location.distanceTo(Lfigure1/Location;)D)";
     let call = format!("1:{distance} 1:acq(m) 1:rel(m) 1:end");
     let trace = format!("1:contains {call} 2:acq(m) 2:rel(m) {call}");

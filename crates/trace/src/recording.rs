@@ -22,6 +22,8 @@ pub struct Recording {
     pub front_end: String,
     /// What it ran in.
     pub version: String,
+    /// The version of the recorder; empty if it said none.
+    pub recorder: String,
     /// The command line of the observed process.
     pub command: String,
     /// The observed process.

@@ -1,6 +1,6 @@
 //! From the payload of a frame to the frame.
 
-use crate::frame::{ALL_METHODS, Frame, Hello, NoteFrame, SiteFlags, SiteFrame};
+use crate::frame::{ALL_METHODS, Frame, HAS_RECORDER, Hello, NoteFrame, SiteFlags, SiteFrame};
 use crate::layout::{FrameCode, MAX_STRIPES, ORDER_ONLY, kind_with_code};
 
 /// Takes fields off the front of a payload.
@@ -60,13 +60,15 @@ pub(crate) fn decode(code: u8, payload: &[u8]) -> Option<Frame<'_>> {
 
 fn take_hello<'a>(fields: &mut Fields<'a>) -> Option<Hello<'a>> {
     let (pid, stripes, flags) = (fields.number()?, fields.number()?, fields.number()?);
-    let known = flags <= ALL_METHODS && stripes <= MAX_STRIPES;
+    let known = flags & !(ALL_METHODS | HAS_RECORDER) == 0 && stripes <= MAX_STRIPES;
+    let has_recorder = flags & HAS_RECORDER != 0;
     known.then_some(Hello {
         pid,
         stripes,
         all_methods: flags & ALL_METHODS != 0,
         front_end: fields.text()?,
         version: fields.text()?,
+        recorder: if has_recorder { fields.text()? } else { &[] },
         command: fields.rest(),
     })
 }

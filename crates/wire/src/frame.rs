@@ -6,7 +6,7 @@
 //!
 //! | frame | code | payload |
 //! |---|---|---|
-//! | Hello | 1 | `u32` pid, `u32` stripes, `u32` flags, text front end, text version of it, command line |
+//! | Hello | 1 | `u32` pid, `u32` stripes, `u32` flags, text front end, text what it runs in, text version of the recorder if flag 2 is set, command line |
 //! | Name | 2 | `u32` id, the name |
 //! | Object | 3 | `u64` object, `u32` name of its class |
 //! | Site | 4 | `u32` id, `u8` kind of event, `u8` flags, `u32` names of file, method and target, `u32` line |
@@ -55,8 +55,18 @@ pub struct Hello<'a> {
     pub front_end: &'a [u8],
     /// What it runs in, such as the name and version of a virtual machine.
     pub version: &'a [u8],
+    /// The version of the recorder itself; empty if it says none.
+    pub recorder: &'a [u8],
     /// The command line of the process.
     pub command: &'a [u8],
+}
+
+impl Hello<'_> {
+    fn flags(&self) -> u32 {
+        let all_methods = if self.all_methods { ALL_METHODS } else { 0 };
+        let recorder = if self.recorder.is_empty() { 0 } else { HAS_RECORDER };
+        all_methods | recorder
+    }
 }
 
 /// A place in the program that makes one kind of record.
@@ -133,6 +143,8 @@ pub enum Frame<'a> {
 
 /// The flag of a Hello frame for [`Hello::all_methods`].
 pub(crate) const ALL_METHODS: u32 = 1;
+/// The flag of a Hello frame with [`Hello::recorder`].
+pub(crate) const HAS_RECORDER: u32 = 2;
 
 /// Appends the start of a stream.
 pub fn put_preamble(out: &mut Vec<u8>) {
@@ -175,10 +187,12 @@ impl Frame<'_> {
     fn put_payload(&self, out: &mut Vec<u8>) {
         match *self {
             Frame::Hello(hello) => {
-                let flags = if hello.all_methods { ALL_METHODS } else { 0 };
-                put_numbers(out, &[hello.pid, hello.stripes, flags]);
+                put_numbers(out, &[hello.pid, hello.stripes, hello.flags()]);
                 put_text(out, hello.front_end);
                 put_text(out, hello.version);
+                if !hello.recorder.is_empty() {
+                    put_text(out, hello.recorder);
+                }
                 out.extend_from_slice(hello.command);
             }
             Frame::Name { id, name } | Frame::Thread { id, name } => {
@@ -244,6 +258,7 @@ mod tests {
                 all_methods: true,
                 front_end: b"jvm",
                 version: b"17",
+                recorder: b"0.1.0",
                 command: b"java -jar x.jar",
             }),
             Frame::Name { id: 1, name: b"A.java" },

@@ -26,7 +26,7 @@ class Benign implements Runnable {
 
     synchronized void notMarked() {
         data.set(1);
-        data.set(2); // WARN locked-twice high
+        data.set(2); // WARN locked-twice medium
     }
 
     public synchronized void run() {

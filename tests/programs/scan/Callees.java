@@ -10,7 +10,7 @@ class Point {
 
     void twice() {
         set(1);
-        set(2); // WARN locked-twice high
+        set(2); // WARN locked-twice medium
     }
 }
 
@@ -98,7 +98,7 @@ class Callees {
 
     synchronized void getter() {
         getPoint().set(1);
-        getPoint().set(2); // WARN locked-twice high
+        getPoint().set(2); // WARN locked-twice medium
     }
 
     synchronized void chain(Point p) {
@@ -121,12 +121,12 @@ class Callees {
 
     synchronized void fieldOfLockedClass() {
         locked.draw();
-        locked.draw(); // WARN locked-twice high
+        locked.draw(); // WARN locked-twice medium
     }
 
     synchronized void onlyImplementation() {
         only.act();
-        only.act(); // WARN locked-twice high
+        only.act(); // WARN locked-twice medium
     }
 
     synchronized Point fresh() {
@@ -150,7 +150,7 @@ class Callees {
         Point p = new Point();
         published = p;
         p.set(1);
-        p.set(2); // WARN locked-twice high
+        p.set(2); // WARN locked-twice medium
     }
 
     synchronized void lazily(Lazy lazy) {
@@ -161,7 +161,7 @@ class Callees {
     class Inner {
         synchronized void outer() {
             point.set(1);
-            point.set(2); // WARN locked-twice high
+            point.set(2); // WARN locked-twice medium
         }
     }
 }

@@ -20,7 +20,7 @@ class Exceptions {
                 }
                 if (count > 3) return;
             } finally {
-                synchronized (b) { // WARN locked-twice high
+                synchronized (b) { // WARN locked-twice medium
                     count--;
                 }
             }
@@ -31,7 +31,7 @@ class Exceptions {
         try {
             p.fail();
         } catch (IllegalStateException e) {
-            p.set(1); // WARN locked-twice high
+            p.set(1); // WARN locked-twice medium
         }
     }
 

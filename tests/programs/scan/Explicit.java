@@ -1,4 +1,4 @@
-// java.util.concurrent.locks.
+// options: low
 package explicit;
 
 import java.util.concurrent.locks.Lock;
@@ -109,19 +109,19 @@ class Bank {
 
     synchronized void stamps(Account a) {
         a.stamp();
-        a.stamp(); // WARN locked-twice high
+        a.stamp(); // WARN locked-twice medium
     }
 
     synchronized void tries(Account a) {
         a.tryIt();
-        a.tryIt(); // WARN locked-twice medium
+        a.tryIt(); // WARN locked-twice low
     }
 
     void explicitContext(Account a) {
         lock.lock();
         try {
             a.get();
-            a.get(); // WARN locked-twice high
+            a.get(); // WARN locked-twice medium
         } finally {
             lock.unlock();
         }

@@ -18,7 +18,7 @@ class Line {
 
     synchronized boolean contains(Location point) {
         double r1 = point.distanceTo(start);
-        double r2 = point.distanceTo(end); // WARN locked-twice high
+        double r2 = point.distanceTo(end); // WARN locked-twice medium
         double c = start.distanceTo(end);
         return r1 + r2 <= 1.001 * c;
     }

@@ -14,7 +14,7 @@ class Graph {
 
     void m2() {
         m3();
-        m4(); // WARN locked-twice high
+        m4(); // WARN locked-twice medium
     }
 
     void m3() {

@@ -1,4 +1,4 @@
-// Control flow and assignments.
+// options: low
 package flow;
 
 class Point {
@@ -17,12 +17,12 @@ class Flow {
 
     synchronized void ifThen(Point p, boolean b) {
         if (b) p.set(1);
-        p.set(2); // WARN locked-twice high
+        p.set(2); // WARN locked-twice medium
     }
 
     synchronized void loop(Point p) {
         for (int i = 0; i < 2; i++) {
-            p.set(i); // WARN locked-twice high
+            p.set(i); // WARN locked-twice low
         }
     }
 
@@ -35,7 +35,7 @@ class Flow {
     synchronized void twiceInLoopOverArray(Point[] point) {
         for (int i = 0; i < 2; i++) {
             point[i].set(i);
-            point[i].set(i); // WARN locked-twice high
+            point[i].set(i); // WARN locked-twice medium
         }
     }
 
@@ -45,7 +45,7 @@ class Flow {
 
     synchronized void constantIndex() {
         points[0].set(1);
-        points[0].set(2); // WARN locked-twice high
+        points[0].set(2); // WARN locked-twice medium
     }
 
     synchronized void differentIndexes() {
@@ -68,13 +68,13 @@ class Flow {
     synchronized void copied(Point p) {
         Point q = p;
         p.set(1);
-        q.set(2); // WARN locked-twice high
+        q.set(2); // WARN locked-twice medium
     }
 
     synchronized void field() {
         start.set(1);
         Point s = start;
-        s.set(2); // WARN locked-twice high
+        s.set(2); // WARN locked-twice medium
     }
 
     synchronized void fieldAssigned(Point q) {
@@ -93,17 +93,17 @@ class Flow {
     synchronized void choice(Point a, Point b, boolean c) {
         Point p = c ? a : b;
         p.set(1);
-        p.set(2); // WARN locked-twice high
+        p.set(2); // WARN locked-twice medium
     }
 
     synchronized void switchInLoop(Point p, int n) {
         while (n-- > 0) {
             switch (n) {
                 case 1:
-                    p.set(1); // WARN locked-twice high
+                    p.set(1); // WARN locked-twice medium
                     break;
                 case 2:
-                    p.set(2); // WARN locked-twice high
+                    p.set(2); // WARN locked-twice medium
                     break;
                 default:
             }
@@ -112,7 +112,7 @@ class Flow {
 
     synchronized void cast(Object o) {
         ((Point) o).set(1);
-        ((Point) o).set(2); // WARN locked-twice high
+        ((Point) o).set(2); // WARN locked-twice medium
     }
 
     void blocks(Object a, Object b) {
@@ -120,7 +120,7 @@ class Flow {
             synchronized (b) {
                 count++;
             }
-            synchronized (b) { // WARN locked-twice high
+            synchronized (b) { // WARN locked-twice medium
                 count--;
             }
         }
@@ -170,6 +170,6 @@ class Lazily {
 
     // The second call finds the value that the first one computed, and takes no lock.
     synchronized boolean twice() {
-        return other.get() == other.get();
+        return other.get() == other.get(); // WARN locked-twice low
     }
 }

@@ -1,4 +1,4 @@
-// Locks behind lambdas and method references.
+// options: low
 package lambdas;
 
 import java.util.function.IntConsumer;
@@ -11,13 +11,13 @@ class Lambdas {
     synchronized void calledHere(Point p) {
         Runnable run = () -> p.set(1);
         run.run();
-        run.run(); // WARN locked-twice high
+        run.run(); // WARN locked-twice medium
     }
 
     synchronized void reference(Point p) {
         IntConsumer set = p::set;
         set.accept(1);
-        set.accept(2); // WARN locked-twice high
+        set.accept(2); // WARN locked-twice medium
     }
 
     synchronized void onlyMade(Point p) {
@@ -30,7 +30,7 @@ class Lambdas {
 
     private synchronized void each(IntConsumer action) {
         for (int i = 0; i < 9; i++) {
-            action.accept(i); // WARN locked-twice high
+            action.accept(i); // WARN locked-twice low
         }
     }
 

@@ -9,12 +9,12 @@ class Point {
 class Pairs {
     synchronized void inTurn(Point a, Point b) {
         a.set(1);
-        b.set(2); // WARN locked-in-turn high
+        b.set(2); // WARN locked-in-turn medium
     }
 
     synchronized void same(Point a) {
         a.set(1);
-        a.set(2); // WARN locked-twice high
+        a.set(2); // WARN locked-twice medium
     }
 
     void withoutContext(Point a, Point b) {

@@ -32,7 +32,7 @@ class Reentrancy {
     void notHeld(Object other) {
         synchronized (other) {
             locked();
-            locked(); // WARN locked-twice high
+            locked(); // WARN locked-twice medium
         }
     }
 }

@@ -24,17 +24,17 @@ class Registry {
 class User {
     synchronized void useClass() {
         Registry.add();
-        Registry.add(); // WARN locked-twice high
+        Registry.add(); // WARN locked-twice medium
     }
 
     synchronized void useField() {
         Registry.addLocked();
-        Registry.addLocked(); // WARN locked-twice high
+        Registry.addLocked(); // WARN locked-twice medium
     }
 
     static synchronized void fromStatic(User user) {
         user.touch();
-        user.touch(); // WARN locked-twice high
+        user.touch(); // WARN locked-twice medium
     }
 
     synchronized void touch() {}

@@ -6,9 +6,11 @@
 //! can both find the number missing.
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::Instant;
 
+use anyhow::Context as _;
 use paceline_analysis::Analysis as _;
 use paceline_analysis::atomicity::{Atomicity as _, Options, Running};
 use paceline_analysis::explain::explain;
@@ -18,12 +20,32 @@ use paceline_report::{compose, rules, text};
 use paceline_trace::validate::Validator;
 use paceline_trace::{Event, Kind, Op, SiteInfo, Trace};
 
+use crate::output::cannot_write;
 use crate::status::Status;
 
 /// Run an embedded program with a bug, from recording to explained finding
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  paceline demo")]
-pub struct Args {}
+#[command(after_help = "\
+Examples:
+  paceline demo
+  paceline demo --write Bank.java && paceline run -- java Bank.java")]
+pub struct Args {
+    /// Write a Java program with a bug instead, to try `paceline run` on
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    write: Option<PathBuf>,
+}
+
+/// A small Java program whose every access holds the lock, and which loses money all the same.
+const BANK: &str = include_str!("demo/Bank.java");
+
+/// Writes the Java program. It never takes the place of a file that is there.
+fn write_program(path: &Path) -> anyhow::Result<Status> {
+    let mut file = std::fs::File::create_new(path).with_context(|| cannot_write(path))?;
+    file.write_all(BANK.as_bytes()).with_context(|| cannot_write(path))?;
+    let mut out = anstream::stdout();
+    writeln!(out, "Next: paceline run -- java {}", path.display())?;
+    Ok(Status::Clean)
+}
 
 /// Writes down what the threads do, in the order in which they do it.
 #[derive(Default)]
@@ -106,7 +128,10 @@ fn run_program(recorder: &Recorder) -> Vec<u32> {
     set.numbers.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub fn run(_args: &Args) -> anyhow::Result<Status> {
+pub fn run(args: &Args) -> anyhow::Result<Status> {
+    if let Some(path) = &args.write {
+        return write_program(path);
+    }
     let started = Instant::now();
     let recorder = Recorder::default();
     let numbers = run_program(&recorder);

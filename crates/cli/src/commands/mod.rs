@@ -4,6 +4,7 @@ pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod demo;
+pub mod doctor;
 pub mod explain;
 pub mod generate;
 pub mod man;

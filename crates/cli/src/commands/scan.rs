@@ -12,7 +12,7 @@ use paceline::sources::Sources;
 use paceline_report::html::{self, Page, Snippets};
 use paceline_report::model::Failure;
 use paceline_report::outcome::Outcome;
-use paceline_scan::{Confidence, Options, Progress, Suppressions};
+use paceline_scan::{Confidence, Options, Progress, Rule, Suppressions};
 
 use crate::filters::{FilterArgs, Filters};
 use crate::formats::{Analysed, ReportFormat};
@@ -26,14 +26,18 @@ Examples:
   paceline scan target/classes --lib ~/libs        a project, with the libraries it calls
   paceline scan app.jar --pairs --confidence low   all there is to know
   paceline scan jrt:/java.base                     a module of the JDK that `java` belongs to
+  paceline scan --explain stale-read               what a rule means
   paceline scan app.jar --format sarif --source .  for GitHub code scanning
   paceline scan app.jar --confirm trace.pace       which warnings were seen to happen?
 
 Files that cannot be read are named; the others are scanned, and the exit status is 3.")]
 pub struct Args {
     /// Class files, jars, jmods, JDK images, directories of such, or `jrt:/MODULE`
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, required = true)]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, required_unless_present = "explain")]
     paths: Vec<PathBuf>,
+    /// Say what a rule means and how to fix what it finds, without scanning
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    explain: Option<Rule>,
     /// Code that is called but not reported; may be repeated
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     lib: Vec<PathBuf>,
@@ -81,14 +85,35 @@ enum Level {
     High,
 }
 
+/// The rule with this name.
+fn rule(id: &str) -> Result<Rule, String> {
+    let all = || Rule::ALL.iter().map(|rule| rule.id()).collect::<Vec<_>>().join(", ");
+    Rule::find(id).ok_or_else(|| format!("there is no such rule; the rules are {}", all()))
+}
+
+fn explanation(rule: Rule) -> String {
+    let (meaning, fix) = rule.help();
+    format!("{}: {}.\n\n{meaning}\n\n{fix}\n", rule.id(), rule.title())
+}
+
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
+    if let Some(rule) = args.explain {
+        print(&explanation(rule))?;
+        return Ok(Status::Clean);
+    }
     let started = Instant::now();
     let mut filters = Filters::load(&args.filter, usize::MAX)?;
     let sources = args.source.as_deref().map(Sources::find).transpose()?;
     let bar = Bar::new(quiet);
     let scanned = scan(args, sources.clone())?.run_with(&mut |p| bar.show(p));
     bar.finish();
-    let Scanned { outcomes, read, confirmed_nothing } = scanned?;
+    let Scanned { outcomes, read, confirmed_nothing, cut } = scanned?;
+    if cut > 0 && !quiet {
+        warn(&format!(
+            "{cut} pairs of locks were not followed further, to end in reasonable time: there may be \
+             more warnings of the rule locked-in-turn"
+        ));
+    }
     report_problems(&outcomes, &confirmed_nothing, quiet);
     let took = started.elapsed();
     let mut done: Vec<Analysed> = outcomes

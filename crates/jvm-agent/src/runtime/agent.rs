@@ -430,6 +430,7 @@ fn connect(options: &Options, version: &str) -> Result<Sender, String> {
         all_methods: options.all_methods,
         front_end: b"jvm",
         version: version.as_bytes(),
+        recorder: env!("CARGO_PKG_VERSION").as_bytes(),
         command: command.trim_ascii(),
     };
     Ok(Sender::new(sink, &hello))

@@ -158,6 +158,7 @@ mod tests {
             all_methods: false,
             front_end: b"",
             version: b"",
+            recorder: b"",
             command: b"",
         };
         let sender = Sender::new(sink, &hello);

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use super::options::ObserveOptions;
 use crate::Error;
 
-const LIBRARY: &str = "libpaceline_jvm.so";
 const VARIABLE: &str = "JAVA_TOOL_OPTIONS";
 
 /// Observed code is larger and full of calls, and takes the compilers two to three times as long; in programs that
@@ -38,12 +37,11 @@ pub(super) fn inject(
     let mut injection = Injection { command: command.to_vec(), variables: Vec::new(), hint: None };
     let is_java = command.first().is_some_and(|program| is_java(program));
     let Some(library) = library(args.jvm_agent.as_deref())? else {
-        let hint = format!("{LIBRARY} was not found beside this program: no JVM was observed");
+        let why = "there is no agent to observe JVMs with";
         if is_java {
-            let why = format!("{LIBRARY} is not beside this program; --jvm-agent says where it is");
-            return Err(Error::Usage(why));
+            return Err(Error::Usage(why.to_owned()));
         }
-        injection.hint = Some(hint);
+        injection.hint = Some(why.to_owned());
         return Ok(injection);
     };
     let option = format!("-agentpath:{}=options={}", text(&library)?, text(options)?);
@@ -86,16 +84,6 @@ fn library(given: Option<&Path>) -> Result<Option<PathBuf>, Error> {
     }
     let cannot_read = |source| Error::Read { path: given.to_owned(), source };
     given.canonicalize().map(Some).map_err(cannot_read)
-}
-
-/// Where the agent of an installed or built `program` is: beside it, or where packages put
-/// libraries. `cargo test` builds it in `deps` only, and may leave an old one beside the program.
-pub fn agent_beside(program: &Path) -> Option<PathBuf> {
-    let program = program.canonicalize().ok()?;
-    let dir = program.parent()?;
-    let places =
-        [dir.join("deps").join(LIBRARY), dir.join(LIBRARY), dir.join("../lib").join(LIBRARY)];
-    places.into_iter().find(|place| place.is_file())
 }
 
 /// The path of a file as text for an option.

@@ -23,7 +23,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use child::Ended;
-pub use jvm::agent_beside;
 pub use options::ObserveOptions;
 pub use record::Recorded;
 
@@ -105,7 +104,8 @@ impl Observe {
         self
     }
 
-    /// The library that observes JVMs; [`agent_beside`] finds it where it is installed.
+    /// The library that observes JVMs. The package `paceline-agents` carries it, and unpacks it into
+    /// a folder of yours.
     #[must_use]
     pub fn agent(mut self, library: impl Into<std::path::PathBuf>) -> Observe {
         self.options.jvm_agent = Some(library.into());

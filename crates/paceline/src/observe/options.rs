@@ -26,7 +26,7 @@ pub struct ObserveOptions {
     pub children: bool,
     /// How long to wait for processes that the program leaves behind.
     pub linger: Duration,
-    /// The library that observes JVMs; see [`agent_beside`](super::agent_beside).
+    /// The library that observes JVMs; the package `paceline-agents` carries it.
     pub jvm_agent: Option<PathBuf>,
     /// Variables of the environment. The command inherits those of this process in any case, but
     /// what `JAVA_TOOL_OPTIONS` and `GRADLE_OPTS` already hold is only kept if it is given here.

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use paceline_trace::Source as _;
 use paceline_trace::format::Format;
-use paceline_trace::format::stream::StreamReader;
 use paceline_trace::pipeline::{Checking, read_named};
 use paceline_trace::validate::Validator;
 
 use crate::Error;
 use crate::new_file::NewFile;
+use crate::trace_input::observed;
 
 /// The trace of one process, in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,7 +46,7 @@ impl Files {
 
     /// Writes what one process sends.
     pub(super) fn keep(&self, stream: UnixStream) -> Result<Recorded, Error> {
-        let mut program = StreamReader::new(Box::new(stream));
+        let mut program = observed(stream);
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let path = file_of(&self.given, program.recording().pid, number);
         let cannot_write = |source: io::Error| Error::Write { path: path.clone(), source };

@@ -16,6 +16,7 @@ pub(super) fn encode(recording: &Recording) -> Vec<u8> {
         pid: recording.pid,
         front_end: recording.front_end.as_bytes(),
         version: recording.version.as_bytes(),
+        recorder: recording.recorder.as_bytes(),
         command: recording.command.as_bytes(),
         ..Hello::default()
     };

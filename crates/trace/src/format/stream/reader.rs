@@ -201,6 +201,23 @@ impl StreamReader {
         &self.model.recording
     }
 
+    /// Refuses what a recorder of this kind sends if it is of another version. What the two would
+    /// make of each other's options and records is not known.
+    #[must_use]
+    pub fn expecting(mut self, front_end: &str, version: &str) -> StreamReader {
+        let Recording { front_end: kind, recorder, .. } = &self.model.recording;
+        if kind == front_end && recorder != version {
+            let has = if recorder.is_empty() { "an unknown version" } else { recorder };
+            let why = format!(
+                "the {kind} agent is of {has}, and paceline of {version}: leave out --{kind}-agent \
+                 to use the agent that paceline carries, or give the one of its version"
+            );
+            self.frames = None;
+            self.refusal = Some(damaged(why));
+        }
+        self
+    }
+
     fn start(&mut self, input: Box<dyn Read + Send>) -> Result<(), Error> {
         let mut frames = FrameReader::new(input)?;
         match frames.read()? {
@@ -286,6 +303,7 @@ impl Model {
         self.recording = Recording {
             front_end: text(hello.front_end),
             version: text(hello.version),
+            recorder: text(hello.recorder),
             command: text(hello.command),
             pid: hello.pid,
             notes: Vec::new(),

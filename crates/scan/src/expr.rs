@@ -48,13 +48,17 @@ pub enum Root {
     Lambda(u32),
 }
 
-/// A root in four bytes.
+/// A root in four bytes. Besides starting a place it says which parameter, instruction or phi a
+/// value comes from: two reads of `this.f` denote one place but have two origins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Packed(u32);
+pub struct Origin(u32);
 
-impl Packed {
+impl Origin {
+    /// No value that is followed: null, or the second slot of a long.
+    pub const UNKNOWN: Origin = Origin(0);
+
     /// Numbers that do not fit make the root unknown: it is never taken for another one.
-    fn new(root: Root) -> Packed {
+    pub fn new(root: Root) -> Origin {
         let (tag, payload) = match root {
             Root::Unknown => (0, 0),
             Root::Param(n) => (1, n),
@@ -67,10 +71,11 @@ impl Packed {
             Root::Text(n) => (8, n.0),
             Root::Lambda(n) => (9, n),
         };
-        if payload > PAYLOAD_MASK { Packed(0) } else { Packed(tag << PAYLOAD | payload) }
+        if payload > PAYLOAD_MASK { Origin(0) } else { Origin(tag << PAYLOAD | payload) }
     }
 
-    fn get(self) -> Root {
+    /// The root.
+    pub fn get(self) -> Root {
         let payload = self.0 & PAYLOAD_MASK;
         match self.0 >> PAYLOAD {
             1 => Root::Param(payload),
@@ -89,7 +94,7 @@ impl Packed {
 
 /// How a place goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum Selector {
     /// Into a field.
     Field(FieldId),
     /// To the array element with this index.
@@ -98,26 +103,34 @@ pub enum Step {
     Invoke,
 }
 
+impl std::fmt::Debug for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
 /// A step in four bytes; zero is none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct PackedStep(u32);
+struct PackedSelector(u32);
 
-const NONE: PackedStep = PackedStep(0);
+const NONE: PackedSelector = PackedSelector(0);
 const STEP_BITS: u32 = 30;
 const INDEX_BITS: u32 = 26;
 
-impl PackedStep {
-    fn new(step: Step) -> Option<PackedStep> {
+impl PackedSelector {
+    fn new(step: Selector) -> Option<PackedSelector> {
         match step {
-            Step::Field(f) if f.0 < 1 << STEP_BITS => Some(PackedStep(1 << STEP_BITS | f.0)),
-            Step::Field(_) => None,
-            Step::Element(root) => Self::element(Packed::new(root)),
-            Step::Invoke => Some(PackedStep(3 << STEP_BITS)),
+            Selector::Field(f) if f.0 < 1 << STEP_BITS => {
+                Some(PackedSelector(1 << STEP_BITS | f.0))
+            }
+            Selector::Field(_) => None,
+            Selector::Element(root) => Self::element(Origin::new(root)),
+            Selector::Invoke => Some(PackedSelector(3 << STEP_BITS)),
         }
     }
 
     /// An index has 26 bits; constants are shifted so that they have no sign.
-    fn element(index: Packed) -> Option<PackedStep> {
+    fn element(index: Origin) -> Option<PackedSelector> {
         let tag = index.0 >> PAYLOAD;
         let payload = match index.get() {
             Root::Unknown => return None,
@@ -132,15 +145,15 @@ impl PackedStep {
             | Root::Lambda(_) => index.0 & PAYLOAD_MASK,
         };
         let fits = payload < 1 << INDEX_BITS;
-        fits.then_some(PackedStep(2 << STEP_BITS | tag << INDEX_BITS | payload))
+        fits.then_some(PackedSelector(2 << STEP_BITS | tag << INDEX_BITS | payload))
     }
 
-    fn get(self) -> Option<Step> {
+    fn get(self) -> Option<Selector> {
         let rest = self.0 & ((1 << STEP_BITS) - 1);
         match self.0 >> STEP_BITS {
-            1 => Some(Step::Field(FieldId(rest))),
-            2 => Some(Step::Element(Self::index(rest))),
-            3 => Some(Step::Invoke),
+            1 => Some(Selector::Field(FieldId(rest))),
+            2 => Some(Selector::Element(Self::index(rest))),
+            3 => Some(Selector::Invoke),
             _ => None,
         }
     }
@@ -150,31 +163,31 @@ impl PackedStep {
         if tag == 7 {
             return Root::Int(payload as i32 - (1 << (INDEX_BITS - 1)));
         }
-        Packed(tag << PAYLOAD | payload).get()
+        Origin(tag << PAYLOAD | payload).get()
     }
 }
 
 /// A root and up to [`STEPS`] steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    root: Packed,
-    steps: [PackedStep; STEPS],
+pub struct LockExpr {
+    root: Origin,
+    steps: [PackedSelector; STEPS],
 }
 
-const _: () = assert!(size_of::<Place>() == 16);
+const _: () = assert!(size_of::<LockExpr>() == 16);
 
-impl Place {
+impl LockExpr {
     /// The paper's `*`.
-    pub const UNKNOWN: Place = Place { root: Packed(0), steps: [NONE; STEPS] };
+    pub const UNKNOWN: LockExpr = LockExpr { root: Origin(0), steps: [NONE; STEPS] };
 
     /// A root without steps.
-    pub fn root_only(root: Root) -> Place {
-        Place { root: Packed::new(root), steps: [NONE; STEPS] }
+    pub fn root_only(root: Root) -> LockExpr {
+        LockExpr { root: Origin::new(root), steps: [NONE; STEPS] }
     }
 
     /// The parameter with this number.
-    pub fn param(number: u32) -> Place {
-        Place::root_only(Root::Param(number))
+    pub fn param(number: u32) -> LockExpr {
+        LockExpr::root_only(Root::Param(number))
     }
 
     /// Where it starts.
@@ -188,7 +201,7 @@ impl Place {
     }
 
     /// Its steps.
-    pub fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+    pub fn steps(&self) -> impl Iterator<Item = Selector> + '_ {
         self.steps.iter().map_while(|s| s.get())
     }
 
@@ -198,28 +211,28 @@ impl Place {
     }
 
     /// The place one step further, or `*` when that is too long or unknown.
-    pub fn then(mut self, step: Step) -> Place {
-        let Some(packed) = PackedStep::new(step) else { return Place::UNKNOWN };
+    pub fn then(mut self, step: Selector) -> LockExpr {
+        let Some(packed) = PackedSelector::new(step) else { return LockExpr::UNKNOWN };
         let len = self.len();
         if self.is_unknown() || len == STEPS {
-            return Place::UNKNOWN;
+            return LockExpr::UNKNOWN;
         }
         self.steps[len] = packed;
         self
     }
 
     /// This place with its root replaced by another place: the steps are kept.
-    pub fn on(&self, base: Place) -> Place {
-        self.steps().fold(base, Place::then)
+    pub fn on(&self, base: LockExpr) -> LockExpr {
+        self.steps().fold(base, LockExpr::then)
     }
 
     /// The place without its first step.
-    pub fn after_first(&self, base: Place) -> Place {
-        self.steps().skip(1).fold(base, Place::then)
+    pub fn after_first(&self, base: LockExpr) -> LockExpr {
+        self.steps().skip(1).fold(base, LockExpr::then)
     }
 
     /// The first step.
-    pub fn first(&self) -> Option<Step> {
+    pub fn first(&self) -> Option<Selector> {
         self.steps[0].get()
     }
 
@@ -231,7 +244,7 @@ impl Place {
 
     /// DEPENDS(e, y.f): whether the place goes through a field.
     pub fn goes_through(&self, field: FieldId) -> bool {
-        self.root() == Root::Static(field) || self.steps().any(|s| s == Step::Field(field))
+        self.root() == Root::Static(field) || self.steps().any(|s| s == Selector::Field(field))
     }
 
     /// DEPENDS(e, y\[i\]): whether the place goes through an array element.
@@ -241,8 +254,8 @@ impl Place {
 
     fn indexes(&self) -> impl Iterator<Item = Root> + '_ {
         self.steps().filter_map(|step| match step {
-            Step::Element(root) => Some(root),
-            Step::Field(_) | Step::Invoke => None,
+            Selector::Element(root) => Some(root),
+            Selector::Field(_) | Selector::Invoke => None,
         })
     }
 
@@ -253,7 +266,7 @@ impl Place {
 
     /// The numbers of the root and of every index.
     pub fn root_codes(&self) -> impl Iterator<Item = u32> + '_ {
-        [self.root.0].into_iter().chain(self.indexes().map(|i| Packed::new(i).0))
+        [self.root.0].into_iter().chain(self.indexes().map(|i| Origin::new(i).0))
     }
 
     /// Whether the place means the same to the callers of its method: it starts with a parameter,
@@ -270,22 +283,22 @@ impl Place {
 
     /// Whether it ends with a call of a lambda.
     pub fn is_callback(&self) -> bool {
-        self.steps().any(|s| s == Step::Invoke)
+        self.steps().any(|s| s == Selector::Invoke)
     }
 
     /// The paper's TRANSLATELOCK (figure 7): this place of a called method, in the terms of the
     /// caller, whose arguments are `args` (the receiver first).
-    pub fn translate(&self, args: &[Place]) -> Place {
+    pub fn translate(&self, args: &[LockExpr]) -> LockExpr {
         let base = match self.root() {
-            Root::Param(n) => args.get(n as usize).copied().unwrap_or(Place::UNKNOWN),
-            Root::Static(_) | Root::Class(_) => Place { root: self.root, steps: [NONE; STEPS] },
+            Root::Param(n) => args.get(n as usize).copied().unwrap_or(LockExpr::UNKNOWN),
+            Root::Static(_) | Root::Class(_) => LockExpr { root: self.root, steps: [NONE; STEPS] },
             Root::Unknown
             | Root::Value(_)
             | Root::New(_)
             | Root::Phi(_)
             | Root::Int(_)
             | Root::Text(_)
-            | Root::Lambda(_) => Place::UNKNOWN,
+            | Root::Lambda(_) => LockExpr::UNKNOWN,
         };
         self.steps().fold(base, |place, step| place.then(translate_step(step, args)))
     }
@@ -295,7 +308,7 @@ impl Place {
         &self,
         mut field: impl FnMut(FieldId) -> FieldId,
         name: impl Fn(Name) -> Name,
-    ) -> Place {
+    ) -> LockExpr {
         let root = match self.root() {
             Root::Static(f) => Root::Static(field(f)),
             Root::Class(n) => Root::Class(name(n)),
@@ -308,10 +321,10 @@ impl Place {
             | Root::Int(_)
             | Root::Lambda(_)) => root,
         };
-        self.steps().fold(Place::root_only(root), |place, step| {
+        self.steps().fold(LockExpr::root_only(root), |place, step| {
             place.then(match step {
-                Step::Field(f) => Step::Field(field(f)),
-                step @ (Step::Element(_) | Step::Invoke) => step,
+                Selector::Field(f) => Selector::Field(field(f)),
+                step @ (Selector::Element(_) | Selector::Invoke) => step,
             })
         })
     }
@@ -322,17 +335,17 @@ fn is_visible(root: Root) -> bool {
 }
 
 /// An index must stay one root: an argument with steps of its own is too long.
-fn translate_step(step: Step, args: &[Place]) -> Step {
+fn translate_step(step: Selector, args: &[LockExpr]) -> Selector {
     match step {
-        Step::Element(Root::Param(n)) => {
+        Selector::Element(Root::Param(n)) => {
             let index = args.get(n as usize).filter(|p| p.len() == 0);
-            Step::Element(index.map_or(Root::Unknown, Place::root))
+            Selector::Element(index.map_or(Root::Unknown, LockExpr::root))
         }
-        Step::Field(_) | Step::Element(_) | Step::Invoke => step,
+        Selector::Field(_) | Selector::Element(_) | Selector::Invoke => step,
     }
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for LockExpr {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.root())?;
         self.steps().try_for_each(|s| write!(f, ".{s:?}"))
@@ -343,8 +356,8 @@ impl std::fmt::Debug for Place {
 mod tests {
     use super::*;
 
-    fn field(n: u32) -> Step {
-        Step::Field(FieldId(n))
+    fn field(n: u32) -> Selector {
+        Selector::Field(FieldId(n))
     }
 
     #[test]
@@ -359,49 +372,49 @@ mod tests {
             Root::Text(Name(4)),
         ];
         for root in roots {
-            assert_eq!(Place::root_only(root).root(), root);
+            assert_eq!(LockExpr::root_only(root).root(), root);
         }
         for index in [Root::Int(-3), Root::Int(5), Root::Param(1), Root::Value(77)] {
-            let place = Place::param(0).then(Step::Element(index));
-            assert_eq!(place.steps().collect::<Vec<_>>(), [Step::Element(index)]);
+            let place = LockExpr::param(0).then(Selector::Element(index));
+            assert_eq!(place.steps().collect::<Vec<_>>(), [Selector::Element(index)]);
         }
     }
 
     #[test]
     fn a_constant_that_does_not_fit_is_unknown_and_not_another_one() {
-        assert_eq!(Place::root_only(Root::Int(i32::MAX)), Place::UNKNOWN);
-        let big = Place::param(0).then(Step::Element(Root::Int(1 << 26)));
-        assert_eq!(big, Place::UNKNOWN);
+        assert_eq!(LockExpr::root_only(Root::Int(i32::MAX)), LockExpr::UNKNOWN);
+        let big = LockExpr::param(0).then(Selector::Element(Root::Int(1 << 26)));
+        assert_eq!(big, LockExpr::UNKNOWN);
     }
 
     #[test]
     fn the_size_bound_gives_the_unknown_lock() {
-        let long = (0..4).fold(Place::param(0), |p, n| p.then(field(n)));
+        let long = (0..4).fold(LockExpr::param(0), |p, n| p.then(field(n)));
         assert!(long.is_unknown());
     }
 
     #[test]
     fn translation_replaces_parameters_and_keeps_globals() {
-        let args = [Place::root_only(Root::Value(8)), Place::param(2)];
-        let lock = Place::param(1).then(field(4));
-        assert_eq!(lock.translate(&args), Place::param(2).then(field(4)));
-        assert!(Place::param(7).translate(&args).is_unknown());
-        assert!(Place::root_only(Root::New(3)).translate(&args).is_unknown());
-        let global = Place::root_only(Root::Static(FieldId(3)));
+        let args = [LockExpr::root_only(Root::Value(8)), LockExpr::param(2)];
+        let lock = LockExpr::param(1).then(field(4));
+        assert_eq!(lock.translate(&args), LockExpr::param(2).then(field(4)));
+        assert!(LockExpr::param(7).translate(&args).is_unknown());
+        assert!(LockExpr::root_only(Root::New(3)).translate(&args).is_unknown());
+        let global = LockExpr::root_only(Root::Static(FieldId(3)));
         assert_eq!(global.translate(&args), global);
     }
 
     #[test]
     fn an_index_is_translated_too() {
-        let lock = Place::param(0).then(Step::Element(Root::Param(1)));
-        let args = [Place::param(3), Place::root_only(Root::Int(1))];
-        assert_eq!(lock.translate(&args), Place::param(3).then(Step::Element(Root::Int(1))));
+        let lock = LockExpr::param(0).then(Selector::Element(Root::Param(1)));
+        let args = [LockExpr::param(3), LockExpr::root_only(Root::Int(1))];
+        assert_eq!(lock.translate(&args), LockExpr::param(3).then(Selector::Element(Root::Int(1))));
     }
 
     #[test]
     fn depends_looks_at_the_root_and_at_every_index() {
-        let lock = Place::param(0).then(field(1)).then(Step::Element(Root::Phi(2)));
-        let depends = |root| lock.depends_on(Place::root_only(root).root_code());
+        let lock = LockExpr::param(0).then(field(1)).then(Selector::Element(Root::Phi(2)));
+        let depends = |root| lock.depends_on(LockExpr::root_only(root).root_code());
         assert!(depends(Root::Param(0)) && depends(Root::Phi(2)));
         assert!(!depends(Root::Phi(1)));
         assert!(lock.goes_through(FieldId(1)) && !lock.goes_through(FieldId(2)));
