@@ -265,6 +265,63 @@ fn names_stay_names() {
     assert_quiet(&browser);
 }
 
+/// A prediction, from the command to the page: the switch shows both orders, and what was moved.
+#[test]
+fn a_prediction_can_be_switched_to_the_observed_order() {
+    let Some(browser) = browser() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (trace, html) = (dir.path().join("t.std"), dir.path().join("report.html"));
+    let events = "B|acq(l)|1 B|w(x)|2 B|rel(l)|3 A|begin(m)|4 A|acq(l)|5 A|w(x)|6 A|rel(l)|7 \
+                  A|acq(l)|8 A|w(x)|9 A|rel(l)|10 A|end(m)|11";
+    fs::write(&trace, events.replace(' ', "\n")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_paceline"));
+    command.args(["check", "--predict"]).arg(&trace).arg("--html").arg(&html);
+    assert_eq!(command.output().unwrap().status.code(), Some(1));
+    browser.open(&format!("file://{}", html.display()));
+
+    let rows = || browser.run("return timeline.events.map((e) => e.event)");
+    let moved = || browser.run("return [...timeline.moved].map((i) => timeline.events[i].event)");
+    let hint =
+        || browser.run("return document.querySelector('.card .order').parentElement.textContent");
+    let pressed =
+        || browser.run("return document.querySelector('.order [aria-pressed=true]').textContent");
+    // The gutter is drawn: what was moved is red there, and nothing else is.
+    let is_red_at = |row: u64| {
+        let script = format!(
+            "timeline.draw(); const c = timeline.canvas, r = devicePixelRatio || 1;
+             const y = Math.round((timeline.y({row}) - 8) * r);
+             const d = c.getContext('2d').getImageData(0, y, 80 * r, 16 * r).data;
+             for (let i = 0; i < d.length; i += 4) if (d[i] - d[i + 1] > 60) return true;
+             return false"
+        );
+        browser.run(&script)
+    };
+    let said = browser.run("return document.querySelector('.remark').textContent");
+    assert_eq!(said, "did not happen in this run; this run could have gone so");
+    for width in [1200, 390] {
+        browser.resize(width, 800);
+        assert_eq!(pressed(), "As it can happen");
+        assert_eq!((rows(), moved()), (json!([4, 6, 2, 9]), json!([2])));
+        assert!(hint().as_str().unwrap().contains("↓ later than observed"), "{}", hint());
+        assert_eq!((0..4).map(is_red_at).collect::<Vec<_>>(), [false, false, true, false]);
+        fs::write(format!("/tmp/shot-can-{width}.b64"), browser.screenshot()).unwrap();
+        browser.run("timeline.select(2)");
+        let event = browser.run("return document.querySelector('.event').textContent");
+        assert!(event.as_str().unwrap().contains("comes later than it was observed"), "{event}");
+
+        browser.click(".order button:last-child");
+        assert_eq!(pressed(), "As observed");
+        assert_eq!((rows(), moved()), (json!([2, 4, 6, 9]), json!([])));
+        assert_eq!((0..4).map(is_red_at).collect::<Vec<_>>(), [false; 4]);
+        assert!(!hint().as_str().unwrap().contains('↓'), "{}", hint());
+        fs::write(format!("/tmp/shot-obs-{width}.b64"), browser.screenshot()).unwrap();
+        let wide = "return document.documentElement.scrollWidth - window.innerWidth";
+        assert!(browser.run(wide).as_i64().unwrap() <= 0, "{width}: the page is too wide");
+        browser.click(".order button:first-child");
+    }
+    assert_quiet(&browser);
+}
+
 /// A verdict on nothing must not look like a good one.
 #[test]
 fn nothing_is_not_green() {

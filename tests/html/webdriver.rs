@@ -65,6 +65,14 @@ impl Browser {
         self.command("url", &json!({"url": url}));
     }
 
+    /// Makes the view this large, as a phone's is.
+    pub fn resize(&self, width: u32, height: u32) {
+        let metrics =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        let command = json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": metrics});
+        self.command("goog/cdp/execute", &command);
+    }
+
     /// Runs a script in the page: its `return` value.
     pub fn run(&self, script: &str) -> Value {
         self.command("execute/sync", &json!({"script": script, "args": []}))

@@ -18,5 +18,5 @@ pub fn draw(trace: &TraceInput, report: &Report, path: &Path) -> anyhow::Result<
     trace.read_named("drawing", &mut open, |batch, symbols| {
         writer.events(batch, symbols).with_context(cannot)
     })?;
-    writer.finish().with_context(cannot)?.commit()
+    writer.finish(open.symbols()).with_context(cannot)?.commit()
 }

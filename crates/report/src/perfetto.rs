@@ -8,7 +8,11 @@
 //!   those that are in conflict. Other accesses are left out: they are most of the trace and
 //!   would hide the rest. Forks, joins, yields and the like are instants.
 //!
-//! Written as the trace is read: nothing is kept but what is open.
+//! A prediction has a process of its own below the observed one (`predicted`): "as it can happen".
+//!
+//! Written as the trace is read: nothing is kept but what is open, and the events of predictions.
+
+mod predicted;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -21,9 +25,10 @@ use crate::graph::caption;
 use crate::model::{self, Finding, Note, Report};
 use crate::table::thread_name;
 use crate::{compose, scope};
+use predicted::Kept;
 
-/// The one process.
-const PID: u32 = 1;
+/// The process of the observed order; those of predictions come after it.
+const OBSERVED: u32 = 1;
 /// What an event opens begins with it, and what it closes ends before the next one; its own slice
 /// lies strictly in between. Perfetto takes of two slices that begin at the same time any one for
 /// the outer one.
@@ -34,9 +39,14 @@ const AFTER: f64 = 0.95;
 /// Writes the picture of one trace.
 pub struct Writer<W: Write> {
     out: W,
+    pid: u32,
     marks: BTreeMap<EventNo, Mark>,
+    /// How many arrows there are, in all processes: their ids differ.
+    arrows: u64,
     threads: Vec<Option<Thread>>,
+    /// When the last event took place.
     last: EventNo,
+    predictions: Kept,
 }
 
 /// What is shown of an event of a finding.
@@ -47,12 +57,15 @@ struct Mark {
     /// The arrows that start here, and those that end here.
     starts: Vec<u64>,
     ends: Vec<u64>,
+    /// In a new order: it comes after an event that was observed after it.
+    is_moved: bool,
 }
 
 /// What is open in a thread.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Thread {
-    blocks: usize,
+    /// The labels of its blocks.
+    blocks: Vec<String>,
     held: Vec<(LockId, String)>,
 }
 
@@ -98,12 +111,15 @@ struct Args<'a> {
     event: Option<EventNo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     site: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<bool>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     findings: &'a [String],
 }
 
+/// What is to be shown on a track; which process it is in is added when it is written.
 fn shown<'a>(ph: &'static str, tid: u64, ts: f64, name: Option<&'a str>) -> Shown<'a> {
-    let pid = PID;
+    let pid = OBSERVED;
     Shown { ph, pid, tid, ts, name, cat: None, dur: None, id: None, bp: None, s: None, args: None }
 }
 
@@ -124,28 +140,42 @@ fn conflicts(finding: &Finding) -> Vec<(&model::Event, &model::Event)> {
     finding.cycle.iter().map(|t| (&t.edge.from, &t.edge.to)).collect()
 }
 
-fn marks(findings: &[Finding]) -> BTreeMap<EventNo, Mark> {
+/// The marks of these findings, shown in the order in which they take place. `arrows` is counted on.
+fn marks<'a>(
+    findings: impl IntoIterator<Item = &'a Finding>,
+    arrows: &mut u64,
+) -> BTreeMap<EventNo, Mark> {
     let mut marks: BTreeMap<EventNo, Mark> = BTreeMap::new();
-    let mut arrow = 0;
     for finding in findings {
-        let said = format!("{}: {}", finding.title, caption(finding));
-        for event in &finding.threads {
-            marks.entry(event.event).or_default().findings.push(said.clone());
-        }
+        mark_events(finding, &mut marks);
         for (from, to) in conflicts(finding) {
-            arrow += 1;
-            marks.entry(from.event).or_default().starts.push(arrow);
-            marks.entry(to.event).or_default().ends.push(arrow);
+            *arrows += 1;
+            marks.entry(from.event).or_default().starts.push(*arrows);
+            marks.entry(to.event).or_default().ends.push(*arrows);
         }
     }
     marks
 }
 
+fn mark_events(finding: &Finding, marks: &mut BTreeMap<EventNo, Mark>) {
+    let said = format!("{}: {}", finding.title, caption(finding));
+    for event in &finding.threads {
+        marks.entry(event.event).or_default().findings.push(said.clone());
+    }
+}
+
 impl<W: Write> Writer<W> {
     /// Starts the picture of the trace that this is the report of.
     pub fn new(out: W, report: &Report) -> io::Result<Writer<W>> {
-        let marks = marks(&report.findings);
-        let mut writer = Writer { out, marks, threads: Vec::new(), last: 0 };
+        let mut arrows = 0;
+        let (predicted, observed): (Vec<_>, Vec<_>) =
+            report.findings.iter().partition(|finding| finding.reordering.is_some());
+        let mut marks = marks(observed, &mut arrows);
+        // In the observed order there is no conflict to join by arrows.
+        predicted.into_iter().for_each(|finding| mark_events(finding, &mut marks));
+        let predictions = Kept::of(report);
+        let (pid, threads, last) = (OBSERVED, Vec::new(), 0);
+        let mut writer = Writer { out, pid, marks, arrows, threads, last, predictions };
         writer.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
         let about = About {
             trace: &report.input.path,
@@ -164,41 +194,57 @@ impl<W: Write> Writer<W> {
     /// Takes the next events; `symbols` knows their names.
     pub fn events(&mut self, batch: &Batch, symbols: &Symbols) -> io::Result<()> {
         for (number, event) in (batch.first..).zip(&batch.events) {
-            self.event(number, event, symbols)?;
+            self.predictions.keep(number, event, &self.threads);
+            self.event(number, number, event, symbols)?;
         }
         Ok(())
     }
 
-    /// Closes what is open and completes the file.
-    pub fn finish(mut self) -> io::Result<W> {
-        let end = self.last as f64 + 1.0;
-        for (thread, open) in (0..).map(ThreadId).zip(std::mem::take(&mut self.threads)) {
-            let open = open.unwrap_or_default();
-            for _ in 0..open.blocks {
-                self.put(&shown("E", blocks_of(thread), end, None))?;
-            }
-            for _ in &open.held {
-                self.put(&shown("E", locks_of(thread), end, None))?;
-            }
-        }
+    /// Shows what was predicted, closes what is open and completes the file.
+    pub fn finish(mut self, symbols: &Symbols) -> io::Result<W> {
+        self.close_all()?;
+        self.draw_predictions(symbols)?;
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()?;
         Ok(self.out)
     }
 
-    fn put(&mut self, event: &Shown) -> io::Result<()> {
-        self.out.write_all(b",\n")?;
-        Ok(serde_json::to_writer(&mut self.out, event)?)
+    /// Ends what is open in all threads.
+    fn close_all(&mut self) -> io::Result<()> {
+        let end = self.last as f64 + 1.0;
+        for (thread, open) in (0..).map(ThreadId).zip(std::mem::take(&mut self.threads)) {
+            let open = open.unwrap_or_default();
+            for _ in &open.blocks {
+                self.put(shown("E", blocks_of(thread), end, None))?;
+            }
+            for _ in &open.held {
+                self.put(shown("E", locks_of(thread), end, None))?;
+            }
+        }
+        Ok(())
     }
 
-    fn event(&mut self, number: EventNo, event: &Event, symbols: &Symbols) -> io::Result<()> {
-        self.last = number;
+    fn put(&mut self, event: Shown) -> io::Result<()> {
+        self.out.write_all(b",\n")?;
+        let event = Shown { pid: self.pid, ..event };
+        Ok(serde_json::to_writer(&mut self.out, &event)?)
+    }
+
+    /// Shows the event of this number; `at` is when it takes place, in the order that is shown.
+    fn event(
+        &mut self,
+        at: EventNo,
+        number: EventNo,
+        event: &Event,
+        symbols: &Symbols,
+    ) -> io::Result<()> {
+        self.last = at;
         self.meet(event.thread, symbols)?;
-        self.open(number as f64, event, symbols)?;
+        self.open(at as f64, event, symbols)?;
         if let Some(mark) = self.marks.remove(&number) {
-            self.mark(number, event, &mark, symbols)?;
+            self.mark(at as f64 + EVENT_BEGINS, number, event, &mark, symbols)?;
         }
-        self.close(number as f64 + AFTER, event, symbols)
+        self.close(at as f64 + AFTER, event, symbols)
     }
 
     /// Names the tracks of a thread that has not been seen before.
@@ -218,9 +264,9 @@ impl<W: Write> Writer<W> {
     fn name_track(&mut self, track: u64, name: &str) -> io::Result<()> {
         let named = Args { name: Some(name), ..Args::default() };
         let args = Some(named);
-        self.put(&Shown { args, ..shown("M", track, 0.0, Some("thread_name")) })?;
+        self.put(Shown { args, ..shown("M", track, 0.0, Some("thread_name")) })?;
         let args = Some(Args { sort_index: Some(track), ..Args::default() });
-        self.put(&Shown { args, ..shown("M", track, 0.0, Some("thread_sort_index")) })
+        self.put(Shown { args, ..shown("M", track, 0.0, Some("thread_sort_index")) })
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
@@ -236,8 +282,8 @@ impl<W: Write> Writer<W> {
                 let label = label.text().unwrap_or_default();
                 let site = Some(compose::site(event.site, symbols).to_string());
                 let args = Some(Args { site, ..Args::default() });
-                self.thread(thread).blocks += 1;
-                self.put(&Shown { args, ..shown("B", blocks_of(thread), at, Some(label)) })
+                self.thread(thread).blocks.push(label.to_owned());
+                self.put(Shown { args, ..shown("B", blocks_of(thread), at, Some(label)) })
             }
             Op::Acquire(lock) => self.hold(at, thread, lock, lock_name(lock, symbols)),
             Op::AcquireShared(lock) => {
@@ -261,9 +307,8 @@ impl<W: Write> Writer<W> {
         let thread = event.thread;
         match event.op {
             Op::End(_) => {
-                let blocks = &mut self.thread(thread).blocks;
-                *blocks = blocks.saturating_sub(1);
-                self.put(&shown("E", blocks_of(thread), at, None))
+                self.thread(thread).blocks.pop();
+                self.put(shown("E", blocks_of(thread), at, None))
             }
             Op::Release(lock) | Op::ReleaseShared(lock) => self.give_up(at, thread, lock),
             Op::PreWait(lock) => {
@@ -281,7 +326,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn hold(&mut self, at: f64, thread: ThreadId, lock: LockId, name: String) -> io::Result<()> {
-        self.put(&shown("B", locks_of(thread), at, Some(&name)))?;
+        self.put(shown("B", locks_of(thread), at, Some(&name)))?;
         self.thread(thread).held.push((lock, name));
         Ok(())
     }
@@ -292,7 +337,7 @@ impl<W: Write> Writer<W> {
         let Some(from) = held.iter().rposition(|(other, _)| *other == lock) else { return Ok(()) };
         let mut ended = held.split_off(from);
         for _ in &ended {
-            self.put(&shown("E", locks_of(thread), at, None))?;
+            self.put(shown("E", locks_of(thread), at, None))?;
         }
         ended.remove(0);
         ended.into_iter().try_for_each(|(lock, name)| self.hold(at, thread, lock, name))
@@ -301,27 +346,29 @@ impl<W: Write> Writer<W> {
     fn instant(&mut self, at: f64, event: &Event, symbols: &Symbols) -> io::Result<()> {
         let name = operation(event, symbols);
         let instant = shown("i", blocks_of(event.thread), at, Some(&name));
-        self.put(&Shown { s: Some("t"), ..instant })
+        self.put(Shown { s: Some("t"), ..instant })
     }
 
     /// Shows an event of a finding, and the arrows from it and to it.
     fn mark(
         &mut self,
+        at: f64,
         number: EventNo,
         event: &Event,
         mark: &Mark,
         symbols: &Symbols,
     ) -> io::Result<()> {
-        let (track, at) = (blocks_of(event.thread), number as f64 + EVENT_BEGINS);
+        let track = blocks_of(event.thread);
         let name = operation(event, symbols);
         let args = Args {
             event: Some(number),
             site: Some(compose::site(event.site, symbols).to_string()),
+            moved: mark.is_moved.then_some(true),
             findings: &mark.findings,
             ..Args::default()
         };
         let slice = shown("X", track, at, Some(&name));
-        self.put(&Shown { dur: Some(EVENT_LENGTH), args: Some(args), ..slice })?;
+        self.put(Shown { dur: Some(EVENT_LENGTH), args: Some(args), ..slice })?;
         let arrow = |ph, id| Shown {
             cat: Some("conflict"),
             id: Some(id),
@@ -329,8 +376,8 @@ impl<W: Write> Writer<W> {
             // Inside the slice that was just written, so that it is the one that is joined.
             ..shown(ph, track, at + EVENT_LENGTH / 2.0, Some("conflict"))
         };
-        mark.ends.iter().try_for_each(|&id| self.put(&arrow("f", id)))?;
-        mark.starts.iter().try_for_each(|&id| self.put(&arrow("s", id)))
+        mark.ends.iter().try_for_each(|&id| self.put(arrow("f", id)))?;
+        mark.starts.iter().try_for_each(|&id| self.put(arrow("s", id)))
     }
 }
 
@@ -351,10 +398,13 @@ mod tests {
     use serde_json::Value;
 
     fn picture(trace: &Trace, findings: &[Finding]) -> String {
-        let report = samples::report_of(findings.to_vec());
-        let mut writer = Writer::new(Vec::new(), &report).unwrap();
+        picture_of(trace, &samples::report_of(findings.to_vec()))
+    }
+
+    fn picture_of(trace: &Trace, report: &Report) -> String {
+        let mut writer = Writer::new(Vec::new(), report).unwrap();
         writer.events(&trace.batch(), &trace.symbols).unwrap();
-        String::from_utf8(writer.finish().unwrap()).unwrap()
+        String::from_utf8(writer.finish(&trace.symbols).unwrap()).unwrap()
     }
 
     fn events(picture: &str) -> Vec<Value> {
@@ -386,10 +436,11 @@ mod tests {
     /// slice of an event touches no border of the slices around it: where two begin at the same
     /// time, Perfetto takes any one for the outer one, and counts the end of the other as lost.
     fn assert_nested(picture: &str) -> usize {
-        let mut tracks: BTreeMap<u64, (Vec<f64>, f64)> = BTreeMap::new();
+        let mut tracks: BTreeMap<(u64, u64), (Vec<f64>, f64)> = BTreeMap::new();
         let is_slice = |e: &&Value| e["ph"] != "M" && e["ph"] != "s" && e["ph"] != "f";
         for event in events(picture).iter().filter(is_slice) {
-            let (open, last) = tracks.entry(event["tid"].as_u64().unwrap()).or_default();
+            let track = ["pid", "tid"].map(|key| event[key].as_u64().unwrap());
+            let (open, last) = tracks.entry(track.into()).or_default();
             let at = event["ts"].as_f64().unwrap();
             assert!(at >= *last, "{event}");
             match event["ph"].as_str().unwrap() {
@@ -422,6 +473,65 @@ mod tests {
         let all = Finding { threads, ..samples::race() };
         assert!(assert_nested(&picture(&trace, &[])) > 5);
         assert!(assert_nested(&picture(&trace, &[all])) > 5);
+    }
+
+    /// The same trace twice: as observed, and below it as it can happen, with the other thread's
+    /// section in the middle of the block.
+    #[test]
+    fn a_prediction_is_shown_as_it_can_happen() {
+        let line = "3:begin(o) 2:acq(l) 2:w(x) 2:rel(l) 1:begin(m) 1:acq(l) 1:w(x) 1:rel(l) \
+                    1:acq(l) 1:w(x) 1:rel(l) 1:end(m) 3:end(o)";
+        let trace = Trace::parse(line).unwrap();
+        let numbers = [5, 7, 3, 10];
+        let shown = |n: u64| compose::event(n, &trace.events[n as usize - 1], &trace.symbols);
+        let how = model::Reordering {
+            goal: vec![(7, 3), (3, 10)],
+            reversed: vec![(2, 6)],
+            diverging: Vec::new(),
+        };
+        let finding = Finding {
+            rule: model::RuleId::PREDICTED,
+            explanation: model::Explanation::Events,
+            threads: numbers.map(shown).to_vec(),
+            cycle: Vec::new(),
+            reordering: Some(how.clone()),
+            ..samples::race()
+        };
+        let block = model::Block {
+            label: model::Label::named("m"),
+            thread: "1".to_owned(),
+            begin_event: 5,
+        };
+        let witness = vec![5, 6, 7, 8, 2, 3, 4, 9, 10];
+        let order = model::Witness { after: 1, witness, how };
+        let predicted = Some(vec![model::PredictedBlock { block, order }]);
+        let facts = model::Facts::Atomicity(model::Atomicity { predicted, ..Default::default() });
+        let mut report = samples::report_of(vec![finding]);
+        report.verdicts.insert("atomicity", crate::verdicts::verdict(facts, false));
+        let picture = picture_of(&trace, &report);
+        assert_nested(&picture);
+        let events = events(&picture);
+        let slices = |pid: u64| {
+            let of = events.iter().filter(move |e| e["pid"] == pid && e["ph"] == "X");
+            of.map(|e| (e["args"]["event"].as_u64().unwrap(), e["args"]["moved"] == true))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(slices(1), [(3, false), (5, false), (7, false), (10, false)]);
+        assert_eq!(slices(2), [(5, false), (7, false), (3, true), (10, false)]);
+        let arrows = |pid: u64| events.iter().filter(|e| e["pid"] == pid && e["ph"] == "s").count();
+        assert_eq!((arrows(1), arrows(2)), (0, 3));
+        // What was open before the new order is open in it, and every section is there.
+        let opened = |name: &str| {
+            let of = events.iter().filter(|e| e["pid"] == 2 && e["ph"] == "B" && e["name"] == name);
+            of.map(|e| e["ts"].as_f64().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (opened("o"), opened("m"), opened("l")),
+            (vec![1.0], vec![2.0], vec![3.0, 6.0, 9.0])
+        );
+        let name = events.iter().find(|e| e["pid"] == 2 && e["name"] == "process_name").unwrap();
+        let name = name["args"]["name"].as_str().unwrap();
+        assert!(name.starts_with("as it can happen: "), "{name}");
     }
 
     /// An arrow starts and ends inside of the slice of its event.

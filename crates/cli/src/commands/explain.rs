@@ -17,6 +17,7 @@ use paceline_trace::input;
 use paceline_trace::{Blocks, Source as _, Trace as InMemory};
 
 use crate::args::{ReadArgs, show};
+use crate::check_args::PredictArgs;
 use crate::extra_files::{ExtraFiles, ExtraFilesArgs};
 use crate::filters::saved;
 use crate::output::{Output, cannot_write, print};
@@ -32,6 +33,7 @@ Examples:
   paceline explain trace.std
   paceline explain trace.std --finding 3f9a52c81b0e44d7 --minimize small.std
   paceline explain trace.std --finding 3f9a52c81b0e44d7 --dot graphs --html finding.html
+  paceline explain trace.std --predict            what did not happen, but could have
   paceline explain report.json --all")]
 pub struct Args {
     /// The trace, or a saved JSON report; `-` reads a trace from standard input
@@ -47,6 +49,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     minimize: Option<PathBuf>,
     #[command(flatten)]
+    predict: PredictArgs,
+    #[command(flatten)]
     more: ExtraFilesArgs,
     #[command(flatten)]
     read: ReadArgs,
@@ -55,8 +59,9 @@ pub struct Args {
 pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
     let name = || show(&args.trace);
     if is_report(&args.trace)? {
-        if args.minimize.is_some() {
-            bail!("{}: --minimize needs the trace, not a report", name());
+        let predicts = args.predict.options().map(|_| "--predict");
+        if let Some(option) = args.minimize.as_ref().map(|_| "--minimize").or(predicts) {
+            bail!("{}: {option} needs the trace, not a report", name());
         }
         return show_findings(args, saved(&args.trace)?);
     }
@@ -75,10 +80,14 @@ pub fn run(args: &Args, quiet: bool) -> anyhow::Result<Status> {
 fn checked(args: &Args, quiet: bool) -> anyhow::Result<Outcome> {
     let check = Check::new().max_findings(usize::MAX);
     let check = if args.finding.is_some() { check.all_properties() } else { check };
+    let predict = args.predict.options();
+    let predicts = predict.is_some();
+    let check = predict.into_iter().fold(check, Check::predict);
     let mut trace = args.read.trace(&args.trace, quiet)?;
     let report = check.decide(&mut trace)?.report;
     if report.findings.is_empty() && args.finding.is_none() {
-        bail!("the trace is atomic, there is nothing to explain");
+        let in_any = if predicts { " in every order that was tried" } else { "" };
+        bail!("the trace is atomic{in_any}, there is nothing to explain");
     }
     Ok(Outcome::Report(report))
 }
@@ -107,7 +116,11 @@ fn show_findings(args: &Args, mut outcomes: Vec<Outcome>) -> anyhow::Result<Stat
         }
     }
     if shown.is_empty() {
-        bail!("{}: no finding has this id; `check` lists them", show(&args.trace));
+        let predicted = match args.predict.options() {
+            None if !is_report(&args.trace)? => ", and `--predict` looks for those of other orders",
+            None | Some(_) => "",
+        };
+        bail!("{}: no finding has this id; `check` lists them{predicted}", show(&args.trace));
     }
     print(&shown)?;
     outputs.write()?;

@@ -96,6 +96,7 @@ function stackOf(event) {
 function showEvent(panel, i) {
   const event = timeline.events[i];
   const said = [["event", grouped(event.event)], ["thread", event.thread], ["site", siteText(event.site)]].filter(([, value]) => value !== "?");
+  if (timeline.moved.has(i)) said.push(["moved", "comes later than it was observed"]);
   panel.replaceChildren(
     el("h4", {}, operation(event)),
     el("dl", {}, ...said.flatMap(([name, value]) => [el("dt", {}, name), el("dd", { className: "mono" }, value)])),
@@ -131,7 +132,7 @@ function timelineCard(given, observed = false) {
     button("‹", "Previous event in conflict (←)", () => shown.step(-1)), button("›", "Next event in conflict (→)", () => shown.step(1)),
     button("−", "Zoom out (-)", () => shown.zoom(1 / 1.4)), button("+", "Zoom in (+)", () => shown.zoom(1.4)),
     button("All", "Show all of it (0)", () => shown.fit()));
-  const hint = `${counted(finding.threads.length, "event", "events")}, time goes down; Ctrl and the wheel zoom`;
+  const hint = `${counted(finding.threads.length, "event", "events")}, time goes down${shown.moved.size ? "; ↓ later than observed" : ""}; Ctrl and the wheel zoom`;
   const sources = finding.threads.slice(0, 99).some((event) => Object.hasOwn(data.snippets, siteText(event.site)));
   const height = `${Math.max(sources && window.innerWidth > 1100 ? 440 : 240, shown.wantedHeight())}px`;
   shown.element.style.height = panel.style.maxHeight = height;

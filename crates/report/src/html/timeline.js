@@ -25,6 +25,7 @@ class Timeline {
     this.findLanes();
     this.findArrows(finding);
     this.findTransactions(finding);
+    this.findMoved(finding);
     this.build();
   }
 
@@ -51,6 +52,16 @@ class Timeline {
       .filter(({ from, to }) => from !== undefined && to !== undefined);
     this.conflicts = [...new Set(this.arrows.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
     this.inConflict = new Set(this.conflicts);
+  }
+
+  /** Which rows of a new order come later than observed: after one with a higher number. */
+  findMoved(finding) {
+    this.moved = new Set();
+    let latest = 0;
+    if (finding.reordering) this.events.forEach(({ event }, i) => {
+      if (event < latest) this.moved.add(i);
+      latest = Math.max(latest, event);
+    });
   }
 
   /** Which rows each transaction covers. */
@@ -385,7 +396,10 @@ class Timeline {
     c.textAlign = "right";
     const step = Math.max(1, Math.ceil(20 / this.row));
     for (let i = first - (first % step); i < last; i += step) {
-      c.fillText(grouped(this.events[i].event), GUTTER - 16, this.y(i));
+      const moved = this.moved.has(i);
+      c.fillStyle = moved ? colour.bad : colour.soft;
+      c.fillText((moved ? "↓ " : "") + grouped(this.events[i].event), GUTTER - 16, this.y(i));
+      c.fillStyle = colour.soft;
       const skipped = step === 1 && i > 0 && this.events[i].event - this.events[i - 1].event > 1;
       if (skipped && this.row >= 22) c.fillText("⋮", GUTTER - 16, this.y(i - 0.5));
     }

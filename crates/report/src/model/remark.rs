@@ -73,8 +73,8 @@ impl fmt::Display for Remark {
                 f.write_str("did not happen in this run; this run could have gone so")
             }
             Remark::AccessesLeftOut => f.write_str(
-                "may be a false alarm: some accesses were not recorded; record with \
-                 `--complete`, or use `run --predict`",
+                "may be a false alarm: some accesses were not recorded (see the notes); \
+                 `run --predict` and `record --complete` leave out the fewest",
             ),
             Remark::Locks { held, confirmed } => {
                 let held = if held.is_empty() { "no lock".to_owned() } else { held.join(", ") };
