@@ -304,7 +304,6 @@ fn a_prediction_can_be_switched_to_the_observed_order() {
         assert_eq!((rows(), moved()), (json!([4, 6, 2, 9]), json!([2])));
         assert!(hint().as_str().unwrap().contains("↓ later than observed"), "{}", hint());
         assert_eq!((0..4).map(is_red_at).collect::<Vec<_>>(), [false, false, true, false]);
-        fs::write(format!("/tmp/shot-can-{width}.b64"), browser.screenshot()).unwrap();
         browser.run("timeline.select(2)");
         let event = browser.run("return document.querySelector('.event').textContent");
         assert!(event.as_str().unwrap().contains("comes later than it was observed"), "{event}");
@@ -314,7 +313,6 @@ fn a_prediction_can_be_switched_to_the_observed_order() {
         assert_eq!((rows(), moved()), (json!([2, 4, 6, 9]), json!([])));
         assert_eq!((0..4).map(is_red_at).collect::<Vec<_>>(), [false; 4]);
         assert!(!hint().as_str().unwrap().contains('↓'), "{}", hint());
-        fs::write(format!("/tmp/shot-obs-{width}.b64"), browser.screenshot()).unwrap();
         let wide = "return document.documentElement.scrollWidth - window.innerWidth";
         assert!(browser.run(wide).as_i64().unwrap() <= 0, "{width}: the page is too wide");
         browser.click(".order button:first-child");

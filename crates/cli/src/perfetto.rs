@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use paceline::trace_input::TraceInput;
 use paceline_report::model::Report;
 use paceline_report::perfetto::Writer;
+use paceline_trace::Source as _;
 
 use crate::args::show;
 use crate::output::Output;
