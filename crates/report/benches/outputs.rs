@@ -49,7 +49,7 @@ fn outputs(c: &mut Criterion) {
         b.iter(|| {
             let mut picture = perfetto::Writer::new(Vec::new(), report)?;
             picture.events(&trace.batch(), &trace.symbols)?;
-            picture.finish()
+            picture.finish(&trace.symbols)
         });
     });
     group.bench_function("suppressions, written", |b| b.iter(|| suppress::write(&report.findings)));

@@ -38,7 +38,7 @@ pub fn page_of(report: &Report, snippets: &Snippets) -> (String, Value) {
 pub fn picture_of(trace: &Trace, report: &Report) -> Value {
     let mut picture = perfetto::Writer::new(Vec::new(), report).unwrap();
     picture.events(&trace.batch(), &trace.symbols).unwrap();
-    serde_json::from_slice(&picture.finish().unwrap()).unwrap()
+    serde_json::from_slice(&picture.finish(&trace.symbols).unwrap()).unwrap()
 }
 
 /// The elements of a document with this name: their attributes and the text inside.
