@@ -36,7 +36,9 @@ fn with_an_id_this_finding() {
 fn what_is_not_there_cannot_be_explained() {
     let folder = Folder::new().with("bad.std", VIOLATION).with("good.std", CLEAN);
     let run = folder.run("explain bad.std --finding 0123").ends_with(2);
-    assert_eq!(run.err, "error: bad.std: no finding has this id; `check` lists them\n");
+    let expected = "error: bad.std: no finding has this id; `check` lists them, and `--predict` looks for \
+                    those of other orders\n";
+    assert_eq!(run.err, expected);
     let run = folder.run("explain good.std").ends_with(2);
     assert!(run.err.contains("nothing to explain"), "{}", run.err);
 }
