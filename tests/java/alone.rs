@@ -60,7 +60,14 @@ fn a_copied_binary_finds_the_bug() {
         return;
     }
     let alone = Alone::new();
-    let output = alone.run(&["run", "--", "java", "Bank.java"]);
+    // Nothing forces the order here, as in the README: on a busy machine a run may have no bug.
+    let run = || alone.run(&["run", "--", "java", "Bank.java"]);
+    let mut output = run();
+    for _ in 0..9 {
+        if output.status.code() == Some(0) {
+            output = run();
+        }
+    }
     let said = said(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("violation: Bank.deposit"), "{said}");
